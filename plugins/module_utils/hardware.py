@@ -137,7 +137,8 @@ _NVRM_TEXT = re.compile(r"NVRM: {0,4}(.*)$")
 _RELEASE = re.compile(r"NVIDIA (\d{2,4}\.\d{1,4}(?:\.\d{1,4})?) driver release")
 _LEGACY = re.compile(r"supported through the NVIDIA (\d{2,4}\.xx) Legacy drivers")
 _API_OLD = re.compile(
-    r"NVRM: API mismatch: the client(?: has the version (?P<version>\d[\d.]{1,18}\d))?(?: '(?P<command>[^']{0,64})' \(pid (?P<pid>\d{1,10})\))?"
+    r"NVRM: API mismatch: the client(?: has the version (?P<version>\d[\d.]{1,18}\d))?"
+    r"(?: '(?P<command>[^']{0,64})' \(pid (?P<pid>\d{1,10})\))?"
 )
 _API_CLIENT = re.compile(r"NVRM: has the version (\d[\d.]{1,18}\d)")
 _API_MODULE = re.compile(r"NVRM: (?:this kernel module has )?the version (\d[\d.]{1,18}\d)")

@@ -164,10 +164,11 @@ def parse_plugin_log(text: str) -> dict[str, t.Any]:
     kind: str | None = None  # of sharing, in the configuration dump
     for lineno, raw in grep(text_of(text), _PLUGIN_WORDS):
         line = head(raw)
-        for generation, words in _GENERATION_WORDS:
-            if any(word in line for word in words):
-                seen.add(generation)
-        if _GO_LOG.match(line) and not go_style:
+        if "platform" in line or "strategy" in line or "NVML not" in line:
+            for generation, words in _GENERATION_WORDS:
+                if any(word in line for word in words):
+                    seen.add(generation)
+        if not go_style and _GO_LOG.match(line):
             go_style = any(word in line for word in _OWN_WORDS)
         if "Retrieving plugins" in line or "Retreiving plugins" in line or "Starting GRPC server" in line:
             klog_words = True
@@ -177,7 +178,7 @@ def parse_plugin_log(text: str) -> dict[str, t.Any]:
                 out["device_list_strategy"].append(match.group("item"))
                 continue
             in_list = False
-        match = _CONFIG_ROW.search(line)
+        match = _CONFIG_ROW.search(line) if '"' in line else None
         if match:
             for found in _CONFIG_ROW.finditer(line):
                 key, value = found.group("key"), found.group("value")
@@ -200,7 +201,7 @@ def parse_plugin_log(text: str) -> dict[str, t.Any]:
                         out["sharing_replicas"], out["sharing"] = int(value), kind
             if not re.match(r"^\S{0,60}\s{0,8}[IWEF]\d{4} ", line):
                 continue
-        for flag in _ENTRY_FLAG.finditer(line):
+        for flag in _ENTRY_FLAG.finditer(line) if "=" in line else ():
             field = _FLAG_FIELDS[flag.group("key").lower().replace("-", "_")]
             value = flag.group("value")
             if field == "fail_on_init_error":
@@ -217,7 +218,7 @@ def parse_plugin_log(text: str) -> dict[str, t.Any]:
             for key in ("waiting_line", "exit_line"):
                 out.pop(key, None)
             continue
-        match = _REGISTERED.search(line)
+        match = _REGISTERED.search(line) if "with Kubelet" in line else None
         if match:
             out["registered"].append(
                 {"resource": match.group("resource") or "nvidia.com/gpu", "time": line_time(line), "line": quote(raw), "lineno": lineno}
@@ -226,7 +227,7 @@ def parse_plugin_log(text: str) -> dict[str, t.Any]:
             for key in ("nvml_error_line", "waiting_line", "exit_line"):
                 out.pop(key, None)
             continue
-        match = _SERVING.search(line)
+        match = _SERVING.search(line) if "to serve" in line else None
         if match:
             out["serving"].append(
                 {
@@ -245,7 +246,7 @@ def parse_plugin_log(text: str) -> dict[str, t.Any]:
             out.update(waiting=False)
             out.pop("waiting_line", None)
             continue
-        match = _UNHEALTHY.search(line)
+        match = _UNHEALTHY.search(line) if "nhealthy" in line or "Xid" in line or "supported events" in line else None
         if match:
             device = match.group("marked") or match.group("device") or match.group("other") or "all"
             entry = unhealthy.get(device)
@@ -255,7 +256,7 @@ def parse_plugin_log(text: str) -> dict[str, t.Any]:
             if match.group("xid") and entry["xid"] is None:
                 entry["xid"], entry["line"] = int(match.group("xid")), quote(raw)
             continue
-        match = _NVML_ERROR.search(line)
+        match = _NVML_ERROR.search(line) if "NVML" in line or "nvml" in line else None
         if match:
             out["nvml_error"], out["nvml_error_line"] = match.group("why").strip().rstrip("."), quote(raw)
         match = _START_FAILED.search(line)
@@ -597,6 +598,7 @@ _VALID_ERROR = re.compile(
     r"|[Ff]ailed to allocate device vector"
     r"|driver is not ready|toolkit is not ready|panic: |Failed to launch vectorAdd"
 )
+_STEP_WORD = re.compile("|".join(re.escape(word) for _step, words in _STEPS for word in words))
 _VALIDATOR_WORDS = tuple(sorted({word for _step, words in _STEPS for word in words} | set(_VALID_DONE) | set(_VALID_WAIT))) + (
     "| NVIDIA-SMI ",
     "rror",
@@ -626,7 +628,7 @@ def parse_validator_log(text: str) -> dict[str, t.Any]:
         out["last_line"] = quote(last[0])
     for _lineno, raw in grep(text, _VALIDATOR_WORDS):
         line = head(raw)
-        if "step" not in out or out["step"] == "all":
+        if out.get("step", "all") == "all" and _STEP_WORD.search(line):
             for step, words in _STEPS:
                 if any(word in line for word in words):
                     if step != "all" or "step" not in out:

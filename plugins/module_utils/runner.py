@@ -346,7 +346,7 @@ def _hidden(value: str) -> str:
     """The replacement keeps the quotes, so that JSON and TOML stay readable for a parser."""
     stripped = value.lstrip("\\")
     lead = value[: len(value) - len(stripped)]
-    if stripped[:1] in ("\"", "'"):
+    if stripped[:1] in ('"', "'"):
         mark = stripped[0]
         return lead + mark + REDACTED + (mark if len(stripped) > 1 and stripped.endswith(mark) else "")
     return REDACTED
@@ -395,7 +395,7 @@ def _pairs(line: str) -> str:
         if not _secret_name(name):
             continue
         shouting = name.upper() == name and len(name) > 3
-        bare = ":" in match.group("sep") and line[position : position + 1] not in ("\"", "'", "\\")
+        bare = ":" in match.group("sep") and line[position : position + 1] not in ('"', "'", "\\")
         first = match.start() <= 160 and not line[: match.start()].strip(" \t-{,[\"'")
         # "failed to fetch anonymous token: unexpected status" is prose: YAML has the name first and one word after it.
         if bare and not shouting and not first:

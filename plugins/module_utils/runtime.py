@@ -360,12 +360,14 @@ class Toml:
             try:
                 self.data = tomllib.loads(text.replace("\r\n", "\n"))
             except (ValueError, RecursionError) as problem:
-                self.error = str(problem) or "not TOML"
-                found = re.search(r"at line (\d{1,7})", self.error)
+                # The same words on every Python: the library's own differ, and Python 3.8 has none.
+                self.error = "not TOML"
+                found = re.search(r"at line (\d{1,7})", str(problem))
                 if found:
                     rows = text.split("\n")
                     number = min(int(found.group(1)), len(rows))
-                    self.error_line = quote(rows[number - 1])
+                    row = rows[number - 1].splitlines() or [""]  # TOML ends lines at "\n" only, quotes end at any of them
+                    self.error, self.error_line = f"not TOML (at line {number})", quote(row[0])
         elif self.bad:
             self.error, self.error_line = f"not TOML (at line {self.bad[0][0]})", self.bad[0][1]
 
@@ -692,9 +694,7 @@ def parse_toolkit_config(text: str) -> dict[str, t.Any]:
         "no_cgroups": find("no_cgroups", _flag, (cli, "no-cgroups"), ("no-cgroups",)),
         "mode": find("mode", _text, (runtime, "mode"), ("mode",)),
         "runtimes": find("runtimes", _texts, (runtime, "runtimes"), ("runtimes",)),
-        "envvar_when_unprivileged": find(
-            "envvar_when_unprivileged", _flag, ("accept-nvidia-visible-devices-envvar-when-unprivileged",)
-        ),
+        "envvar_when_unprivileged": find("envvar_when_unprivileged", _flag, ("accept-nvidia-visible-devices-envvar-when-unprivileged",)),
         "volume_mounts": find("volume_mounts", _flag, ("accept-nvidia-visible-devices-as-volume-mounts",)),
         "ctk_path": find("ctk_path", _text, ("nvidia-ctk", "path")),
         "cli_path": find("cli_path", _text, (cli, "path")),

@@ -25,7 +25,7 @@ import typing as t
 import zipfile
 import zlib
 
-from ansible_collections.gpuops.node.plugins.plugin_utils import kubectl_text, recognise
+from ansible_collections.gpuops.node.plugins.plugin_utils import kubectl_text, recognise, shape
 from ansible_collections.gpuops.node.plugins.plugin_utils.evidence import NOT_LOOKED, OUTCOMES, SEEN, Document, Evidence, Problem
 
 FORMAT = "gpuops.node/capture/v1"
@@ -561,6 +561,7 @@ class Capture:
         self.sources: dict[str, list[dict[str, t.Any]]] = {}  # kind -> objects of all sources, before they are merged
         self.named: dict[str, None] = {}  # nodes that folders, files or commands name
         self.nameless: list[dict[str, t.Any]] = []
+        self.misfits: dict[str, list[str]] = {}  # file or kind -> what of its objects had another type than the API gives it
         self.documents_left: list[tuple[Document, str | None]] = []  # with the node named by its place, if any
 
     # -- reading
@@ -822,6 +823,8 @@ class Capture:
             return
         try:
             loaded = json.loads(text)
+            if _HALF.search(text):
+                loaded = shape.without_halves(loaded)
             items = (
                 loaded.get("items")
                 if isinstance(loaded, dict) and isinstance(loaded.get("items"), list)
@@ -851,7 +854,11 @@ class Capture:
         kind = api_kind
         for obj in items:
             if isinstance(obj, dict) and obj:
-                obj.setdefault("kind", kind)
+                # Marks with an underscore are ours; a file cannot set them.
+                for key in [key for key in obj if key.startswith("_")]:
+                    del obj[key]
+                if not isinstance(obj.get("kind"), str) or not obj["kind"]:
+                    obj["kind"] = kind
                 self._object(obj, None)
         self.evidence.looked[api_kind] = SEEN if complete else "failed"
 
@@ -1064,9 +1071,14 @@ class Capture:
     # -- objects
 
     def _object(self, obj: dict[str, t.Any], node: str | None) -> None:
-        kind = str(obj.get("kind") or "Other")
+        kind = obj.get("kind")
+        kind = kind if isinstance(kind, str) and kind else "Other"
         if not isinstance(obj.get("metadata"), dict):
             obj["metadata"] = {}
+        lost = shape.fit(obj, kind)
+        if lost:
+            where = str(obj.get("_source") or f"{kind} objects")
+            self.misfits.setdefault(where, []).extend(f"{path} of {kind} {_name(obj) or 'without a name'}" for path in dict.fromkeys(lost))
         if kind == "Node" and not _name(obj):
             if node is None:
                 self.nameless.append(obj)
@@ -1101,7 +1113,19 @@ class Capture:
 
     # -- whose is what
 
+    def _misfits(self) -> None:
+        """Objects that no API server gave like this: said once a file."""
+        for where, lost in self.misfits.items():
+            listed = ", ".join(_show(x) for x in lost[:3]) + (f" and {len(lost) - 3} more" if len(lost) > 3 else "")
+            self.problem(
+                where,
+                f"{_show(where)}: {listed} {'is' if len(lost) == 1 else 'are'} not of the type that the API gives and "
+                f"{'was' if len(lost) == 1 else 'were'} left out; export the objects with kubectl, unedited.",
+                "warning",
+            )
+
     def _finish(self) -> None:
+        self._misfits()
         self._two_clusters()
         nodes = list(dict.fromkeys([n for n in (_name(o) for o in self.sources.get("Node", [])) if n] + list(self.named)))
         asked = self.node
@@ -1267,6 +1291,7 @@ def _kind_asked(doc: Document) -> str:
     return next((PLURALS.get(w) or short[w] for w in words if w in PLURALS or w in short), "")
 
 
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # JSON's spelling of half a character
 _EVENT_LINE = re.compile(r"^\s*(?:Normal|Warning)\s", re.MULTILINE)
 _ANCHOR = re.compile(r"(?:^|[\s:,\[{-])&[\w-]+")
 _ALIAS = re.compile(r"(?:[:,\[{-]\s*)\*[\w-]+")

@@ -184,7 +184,7 @@ def _verdict(view: View, decision: walk.Decision, reports: dict[str, LayerReport
             "fault": decision.fault,
             "layer": decision.layer,
             "certainty": decision.certainty,
-            "because": decision.because,
+            "because": decision.because[:1].upper() + decision.because[1:],
             "evidence": [quote.as_dict() for quote in decision.evidence],
         },
         "contributing": _contributing(decision),
@@ -228,7 +228,7 @@ def _plugin_down(view: View) -> bool:
 def _split(view: View, expected: int | None, expected_from: str | None, decision: walk.Decision, full: bool) -> str:
     if view.node is None or view.allocatable is None:
         return "The evidence does not show what the node advertises, so every layer was judged on what there is."
-    ready = {True: "Ready", False: "NOT Ready", None: "readiness not shown"}[view.ready]
+    ready = {True: "Ready", False: "NOT Ready", None: "Ready not shown"}[view.ready]
     should = f"{expected} expected ({expected_from})" if expected is not None else "how many it should have is not known"
     return f"capacity {view.capacity if view.capacity is not None else '?'}, allocatable {view.allocatable}, {should}; {ready}."
 
@@ -382,7 +382,7 @@ def _mend(view: View, decision: walk.Decision, words: _Words) -> dict[str, t.Any
                 refused.append("the mark is not proven to be nobody's: its owner must act")
     return {
         "by": by,
-        "role": by if by not in ("advise", "none") else None,
+        "role": by if by not in ("advise", "none") and _shipped(by) else None,
         "summary": fill(chosen["summary"]),
         "steps": [fill(step) for step in chosen.get("steps") or []],
         "check_first": [fill(step) for step in chosen.get("check_first") or []],
@@ -392,6 +392,11 @@ def _mend(view: View, decision: walk.Decision, words: _Words) -> dict[str, t.Any
         "never": [fill(x) for x in chosen.get("never") or []],
         "refused_because": refused,
     }
+
+
+def _shipped(role: str) -> bool:
+    """Whether this release of the collection has the role."""
+    return (catalogue.HERE.parents[2] / "roles" / role).is_dir()
 
 
 def _collect(view: View, decision: walk.Decision, reports: dict[str, LayerReport], full: bool, words: _Words) -> list[dict[str, str]]:

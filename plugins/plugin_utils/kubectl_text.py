@@ -1733,18 +1733,25 @@ def _plain(value: t.Any, depth: int = 0, budget: list[int] | None = None) -> t.A
     if depth > MAX_DEPTH or budget[0] < 0:
         raise _Refused("too deep or too large")
     if isinstance(value, dict):
-        return {(key if isinstance(key, str) else _key(key)): _plain(entry, depth + 1, budget) for key, entry in value.items()}
+        return {(key if isinstance(key, str) and key.isascii() else _key(key)): _plain(entry, depth + 1, budget) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(entry, depth + 1, budget) for entry in value]
-    if value is None or isinstance(value, (str, int, float, bool)):
+    if isinstance(value, str):
+        return value if value.isascii() else _printable(value)
+    if value is None or isinstance(value, (int, float, bool)):
         return value
     if isinstance(value, (set, frozenset)):
         return sorted(str(entry) for entry in value)
     return str(value)
 
 
+def _printable(text: str) -> str:
+    """JSON and YAML can spell halves of characters, which nothing can print."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def _key(key: t.Any) -> str:
-    return {True: "true", False: "false", None: "null"}.get(key, str(key)) if key is None or isinstance(key, bool) else str(key)
+    return {True: "true", False: "false", None: "null"}.get(key, str(key)) if key is None or isinstance(key, bool) else _printable(str(key))
 
 
 _DECODER = json.JSONDecoder()
@@ -1982,6 +1989,8 @@ def _objects(value: t.Any, source: str, hint: _Hint) -> list[Obj]:
         # A string or list there would only mislead who reads a mapping.
         if section in obj and obj["kind"] in ("Node", "Pod") and not isinstance(obj[section], dict):
             del obj[section]
+    for key in [key for key in obj if key.startswith("_")]:
+        del obj[key]  # marks with an underscore are ours
     obj["_source"] = source
     whole = "apiVersion" in value and isinstance(kind, str) and bool(obj["metadata"].get("name"))
     if not whole or (kind in ("Node", "Pod") and "status" not in obj):
@@ -2024,12 +2033,12 @@ def _from_list(values: list[t.Any], source: str, hint: _Hint) -> list[Obj]:
 
 
 def _condition_kind(conditions: t.Any) -> str:
-    types = {entry.get("type") for entry in conditions if isinstance(entry, dict)} if isinstance(conditions, list) else set()
+    types = {str(entry.get("type")) for entry in conditions if isinstance(entry, dict)} if isinstance(conditions, list) else set()
     if types & {"MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable", "OutOfDisk"}:
         return "Node"
     if types & {"PodScheduled", "ContainersReady", "PodReadyToStartContainers", "Initialized", "DisruptionTarget"}:
         return "Pod"
-    reasons = {entry.get("reason") for entry in conditions if isinstance(entry, dict)} if isinstance(conditions, list) else set()
+    reasons = {str(entry.get("reason")) for entry in conditions if isinstance(entry, dict)} if isinstance(conditions, list) else set()
     return "Node" if reasons & {"KubeletReady", "KubeletNotReady", "NodeStatusUnknown"} else ""
 
 
@@ -2063,6 +2072,9 @@ def _shape(value: Obj, hint: _Hint) -> Obj | None:
     if keys & {"labels", "annotations", "ownerReferences"}:
         kind = _kind_of({"metadata": value}) or hint.kind
         return {"kind": kind, "metadata": dict(value)} if kind else None
+    if keys <= {"type", "status", "reason", "message", "lastProbeTime", "lastTransitionTime"} and {"reason", "message"} <= keys:
+        kind = _condition_kind([value]) or (hint.kind if hint.kind in ("Node", "Pod") else "")
+        return {"kind": kind, "status": {"conditions": [{"type": "PodScheduled", "status": "False", **value} if kind == "Pod" else dict(value)]}} if kind else None
     if "handler" in keys and hint.kind == "RuntimeClass":
         return {"kind": "RuntimeClass", **value}
     if {"cpu", "memory", "pods"} <= keys:
@@ -2116,7 +2128,7 @@ def _kind_of(value: Obj) -> str:
     if "kubernetes.io/hostname" in labels or any(str(key).startswith("nvidia.com/gpu.") for key in labels):
         return "Node"
     owners = meta.get("ownerReferences")
-    kinds = {owner.get("kind") for owner in owners if isinstance(owner, dict)} if isinstance(owners, list) else set()
+    kinds = {str(owner.get("kind")) for owner in owners if isinstance(owner, dict)} if isinstance(owners, list) else set()
     return "Pod" if kinds & {"DaemonSet", "ReplicaSet", "StatefulSet", "Job"} or "pod-template-generation" in labels else ""
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import functools
+import itertools
 import re
 import typing as t
 
@@ -71,6 +72,8 @@ __all__ = [
 YES, NO, UNKNOWN = "yes", "no", "unknown"
 # A node this young is still starting: its controllers deserve the time.
 YOUNG_SECONDS = 15 * 60
+# Twins looked at for the same taint: more would say the same, a thousand times over.
+COMPARED = 50
 # Forms of evidence that hold every pod of the cluster; in the others a pod that is not there was maybe just not printed.
 WHOLE_FORMS = ("gpuops", "live")
 
@@ -401,7 +404,7 @@ def judge_taint(
     key = text(taint, "key")
     entry = owner_of(key, validation_taints)
     since, since_from = _since(taint, entry, node)
-    carried = [_carries(twin, taint) for twin in twins]
+    carried = [_carries(twin, taint) for twin in itertools.islice(twins, COMPARED)]
     same, bare = carried.count(True), carried.count(False)
     result = Ownership(key, str(entry["name"]), str(entry["class"]), since=since, since_from=since_from)
     result.quotes = [quote(node, f"taint {_show(taint)}", "Node", since)]

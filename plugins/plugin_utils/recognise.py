@@ -919,7 +919,7 @@ def settle(named: Recognition | None, path: str, text: str) -> Recognition:
         return Recognition(kind, component)
     if named.kind == "container_log" and named.component == "workload" and not named.container and kind == "container_log" and component:
         return dataclasses.replace(named, component=component)  # a log called after nothing we know
-    if named.kind.startswith("get_") and _YAML_NAME.search(path) and kind in ("text", "kube_objects"):
+    if named.kind.startswith("get_") and _YAML_NAME.search(path) and not (clear and kind in ("kubectl_output", named.kind)):
         return dataclasses.replace(named, kind="kube_objects")
     if named.kind == "container_log":
         # A log may quote anything; only kubectl's own refusal, or an object in the log's place, is something else.

@@ -182,7 +182,8 @@ _DIGITS = re.compile(r"([0-9]+)")
 def natural(name: str) -> tuple[t.Any, ...]:
     """Sort key: gpu-2 before gpu-10."""
     parts = _DIGITS.split(name)
-    return (*((len(part.lstrip("0")), part.lstrip("0")) if i % 2 else part for i, part in enumerate(parts)), name)
+    # The name itself comes last and on its own: "gpu" and "gpu1" must not compare a text with a number.
+    return tuple((len(part.lstrip("0")), part.lstrip("0")) if i % 2 else part for i, part in enumerate(parts)), name
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -445,7 +446,7 @@ def problem_lines(verdicts: c.Iterable[c.Mapping[str, t.Any]]) -> list[tuple[str
 
 def case_words(seen: c.Mapping[str, t.Any]) -> str:
     """The case in words."""
-    allocatable, expected = seen["allocatable"], seen["expected"]
+    allocatable, expected = seen["allocatable"], seen["expected"] if seen["expected"] is not None else seen["capacity"]
     if allocatable is None:
         of = ""
     elif expected is None:
@@ -456,11 +457,13 @@ def case_words(seen: c.Mapping[str, t.Any]) -> str:
     if case == "A":
         return f"case A: advertises {of or 'fewer GPUs than it should'}"
     if case == "B":
+        if allocatable is not None and expected is not None and allocatable < expected:
+            return f"case B: advertises {of}"
         return f"case B: advertises {of or 'its GPUs'}, pods are refused"
     if case == "healthy" or (case not in ("none", "unknown") and seen["state"] == "healthy"):
         return f"healthy: {of} allocatable" if of else "healthy"
     if case == "none":
-        return "no GPUs are expected here"
+        return "how many GPUs the node advertises is not in question here"
     return f"not known whether it is healthy{': advertises ' + of if of else ''}"
 
 
@@ -502,7 +505,8 @@ def mend_title(mend: c.Mapping[str, t.Any]) -> str:
         return mend["summary"] or ("nothing now" if mend["refused_because"] else "nothing to mend")
     if mend["by"] == "advise":
         return f"someone must act: {mend['summary']}" if mend["summary"] else "someone must act"
-    return f"role {mend['role'] or mend['by']}: {mend['summary']}" if mend["summary"] else f"role {mend['role'] or mend['by']}"
+    who = f"role {mend['role']}" if mend["role"] else "by hand"
+    return f"{who}: {mend['summary']}" if mend["summary"] else who
 
 
 def mend_facts(mend: c.Mapping[str, t.Any]) -> list[tuple[str, str]]:

@@ -117,7 +117,7 @@ def _node(verdict: c.Mapping[str, t.Any], anchor: str, file: str) -> dict[str, t
         "mend_title": report.mend_title(seen["mend"]),
         "mend_facts": report.mend_facts(seen["mend"]),
         "wait": report.wait_lines(seen["impact"]) if seen["state"] != "healthy" else [],
-        "sources": [_source(source) for source in verdict.get("sources") or [] if isinstance(source, c.Mapping)],
+        "sources": [_source(source) for source in report._list(verdict.get("sources")) if isinstance(source, c.Mapping)],
     }
 
 

@@ -62,6 +62,7 @@ class Twins:
     nodes: list[Obj]
     by: str | None  # pool | instance type | GPU product | name
     provenance: str
+    votes: collections.Counter[int] = dataclasses.field(default_factory=collections.Counter)  # devices a twin -> how many twins
 
     def __iter__(self) -> t.Iterator[Obj]:
         return iter(self.nodes)
@@ -94,38 +95,60 @@ def _keys(node: Obj) -> dict[str, str]:
     return keys
 
 
+@dataclasses.dataclass
+class _Bucket:
+    """Healthy nodes that agree in everything twins are compared by."""
+
+    keys: dict[str, str]
+    parts: dict[str, str]
+    nodes: list[Obj] = dataclasses.field(default_factory=list)
+    names: list[str] = dataclasses.field(default_factory=list)
+    counts: list[int] = dataclasses.field(default_factory=list)
+
+
+def _parts(node: Obj) -> dict[str, str]:
+    labels = labels_of(node)
+    return {key: labels[key] for key in PARTITION_LABELS if labels.get(key)}
+
+
 class TwinIndex:
-    """The healthy nodes of a cluster by what makes twins; made once for any number of questions."""
+    """The healthy nodes of a cluster by what makes twins; made once, so that a thousand nodes may ask."""
 
     def __init__(self, nodes: t.Iterable[Obj], resource: str = GPU):
-        self.groups: dict[tuple[str, str], list[Obj]] = {}
-        self.keys: dict[int, dict[str, str]] = {}
+        buckets: dict[tuple[tuple[str, str], ...], _Bucket] = {}
+        self.groups: dict[tuple[str, str], list[_Bucket]] = {}
         for node in nodes:
             if not isinstance(node, t.Mapping) or node_ready(node) is False:
                 continue
             has, total = count_of(node, "allocatable", resource), count_of(node, "capacity", resource)
             if not has or (total is not None and has < total):
                 continue
-            keys = self.keys[id(node)] = _keys(node)
-            for pair in keys.items():
-                self.groups.setdefault(pair, []).append(node)
+            keys, parts = _keys(node), _parts(node)
+            place = (*keys.items(), *parts.items())
+            if place not in buckets:
+                buckets[place] = _Bucket(keys, parts)
+                for pair in keys.items():
+                    self.groups.setdefault(pair, []).append(buckets[place])
+            buckets[place].nodes.append(node)
+            buckets[place].names.append(name_of(node))
+            buckets[place].counts.append(int(has))
 
     def twins(self, node: Obj) -> Twins:
-        mine = _keys(node)
+        mine, parts, name = _keys(node), _parts(node), name_of(node)
         for by in ("pool", "instance type", "GPU product", "name"):
-            if by not in mine:
-                continue
-            found = []
-            for other in self.groups.get((by, mine[by]), ()):
-                theirs = self.keys[id(other)]
+            found: list[Obj] = []
+            votes: collections.Counter[int] = collections.Counter()
+            for bucket in self.groups.get((by, mine[by]), ()) if by in mine else ():
                 # A pool may hold machines of several types: what both name must agree.
-                agree = all(mine[k] == theirs[k] for k in ("instance type", "GPU product") if k in mine and k in theirs)
-                agree = agree and all(labels_of(node).get(k) == labels_of(other).get(k) for k in PARTITION_LABELS if labels_of(node).get(k))
-                if agree and name_of(other) != name_of(node):
-                    found.append(other)
+                agree = all(mine[k] == bucket.keys[k] for k in ("instance type", "GPU product") if k in mine and k in bucket.keys)
+                if not agree or any(bucket.parts.get(k) != v for k, v in parts.items()):
+                    continue
+                others = [n for n, other in enumerate(bucket.names) if other != name]
+                found += [bucket.nodes[n] for n in others]
+                votes.update(bucket.counts[n] for n in others)
             if found:
                 like = {"name": f"named {mine[by]}"}.get(by, f"of the same {by} ({mine[by]})")
-                return Twins(found, by, f"{len(found)} healthy node{'s' if len(found) > 1 else ''} {like}")
+                return Twins(found, by, f"{len(found)} healthy node{'s' if len(found) > 1 else ''} {like}", votes)
         return Twins([], None, "no healthy twin is known")
 
 
@@ -190,7 +213,7 @@ def expected_count(
     if why:
         return Expected(0, why)
     like = (index or TwinIndex(all_nodes, resource)).twins(node)
-    votes = collections.Counter(int(n) for n in (count_of(twin, "allocatable", resource) for twin in like) if n)
+    votes = like.votes
     if votes:
         most, times = max(votes.items(), key=lambda item: (item[1], item[0]))
         if len(votes) == 1:

@@ -74,8 +74,14 @@ def from_hits(hits: list[Hit]) -> list[Finding]:
         weight = STRENGTH_TO_WEIGHT.get(hit.signature.strength)
         if weight and hit.fault != "none":
             quotes = [hit.first] if hit.count == 1 else [hit.first, hit.last]
-            findings.append(Finding(hit.fault, weight, hit.signature.meaning, quotes[:1], hit.signature.also, hit.signature.id, _ceiling(hit)))
+            findings.append(Finding(hit.fault, weight, first_sentence(hit.signature.meaning), quotes[:1], hit.signature.also, hit.signature.id, _ceiling(hit)))
     return findings
+
+
+def first_sentence(text: str) -> str:
+    """A signature's meaning, cut to what the narration needs."""
+    match = re.match(r"(.{25,}?[^.A-Z])\.(?:\s|$)", text)
+    return f"{match.group(1)}." if match else text
 
 
 def _ceiling(hit: Hit) -> str:
@@ -186,8 +192,9 @@ def _from_symptoms(symptoms: list[Finding], everything: dict[str, Claim], exclud
         layer = catalogue.layer_of(ordered[0]) if ordered else None
     quotes = [q for f in symptoms for q in f.evidence]
     shown = list({(q.source, q.text): q for q in quotes}.values())[:4]
-    what = first.because.rstrip(".")
-    return Decision("undetermined", layer, "possible", f"{what}. Several faults print this; the evidence does not decide between them.", shown, [], everything, ordered)
+    names = ", ".join(ordered[:4]) + (f" and {len(ordered) - 4} more" if len(ordered) > 4 else "")
+    because = f"Only symptoms are shown, and nothing decides between what they fit: {names or 'no fault of the catalogue'}."
+    return Decision("undetermined", layer, "possible", because, shown, [], everything, ordered)
 
 
 def _same_trouble(claim: Claim, root: Claim) -> bool:

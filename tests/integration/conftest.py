@@ -50,6 +50,7 @@ def run(command: t.Sequence[t.Any], cwd: pathlib.Path = ROOT, **more: str) -> Ra
         capture_output=True,
         text=True,
         timeout=300,
+        check=False,
     )
     out = done.stdout + done.stderr
     assert "Traceback" not in out, out
@@ -122,8 +123,7 @@ def kernel_moved(node_name: str) -> dict[str, str]:
     """Host outputs of a node whose kernel was updated and whose module was not built for it."""
     place = f"nodes/{node_name}/"
     return {
-        place
-        + "uname.txt": f"Linux {node_name} {NEW_KERNEL} #53-Ubuntu SMP PREEMPT_DYNAMIC x86_64 x86_64 x86_64 GNU/Linux\n",
+        place + "uname.txt": f"Linux {node_name} {NEW_KERNEL} #53-Ubuntu SMP PREEMPT_DYNAMIC x86_64 x86_64 x86_64 GNU/Linux\n",
         place + "dkms-status.txt": f"nvidia/550.127.05, {OLD_KERNEL}, x86_64: installed\n",
         place + "modinfo-nvidia.txt": "modinfo: ERROR: Module nvidia not found.\n",
         place + "lspci.txt": "".join(

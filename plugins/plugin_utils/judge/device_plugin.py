@@ -42,6 +42,7 @@ def judge(view: View, expected: int | None, lower_ok: bool) -> LayerReport:
     _kubelet_root(view, report)
     _checkpoint(view, report)
     _mps(view, report)
+    _sharing_config(view, report)
     _dra(view, report)
     _host_service(view, report)
     _panic(view, report)
@@ -67,8 +68,11 @@ def _labels(view: View, report: LayerReport) -> None:
         if "paused-for-" in value:
             weight = PROOF if operand in ("device-plugin", "container-toolkit", "operator-validator") else SUPPORTING
             report.add("operands_paused", weight, f"Operand {operand} was taken off this node ({value}) and never put back.", quote, rule="paused_label")
-        elif operand in ("operands", "device-plugin") and value in ("false", ""):
-            report.add("operands_disabled", PROOF, f"{key}={value or '(empty)'} keeps the operands off this node.", quote, rule="deploy_false")
+        elif operand in ("operands", "device-plugin") and value == "false":
+            report.add("operands_disabled", PROOF, f"{key}=false keeps the operands off this node.", quote, rule="deploy_false")
+        elif operand in ("operands", "device-plugin") and not value:
+            # Nobody switches off by an empty string: the label lost its value, and only "true" is chosen.
+            report.add("node_label_missing", DECISIVE, f"{key} is there with an empty value, and the DaemonSet wants true.", quote, also=("operands_disabled",), rule="deploy_empty")
     state = view.labels.get("nvidia.com/mig.config.state")
     if state == "failed":
         report.add("mig_config_mismatch", PROOF, "The MIG manager could not apply the configuration asked for by label.", quote_of(view.node, f"nvidia.com/mig.config={view.labels.get('nvidia.com/mig.config', '?')}, nvidia.com/mig.config.state=failed"), rule="mig_state")
@@ -230,8 +234,12 @@ def _registration(view: View, report: LayerReport, expected: int | None) -> None
         names = facts.get("sockets") or []
         if "kubelet.sock" in names and not any("nvidia" in n for n in names) and (view.pods_of("device_plugin") or view.logs("device_plugin")) and view.hit_now("dp.serve", "dp.registered"):
             report.add("plugin_not_registered", DECISIVE, "The kubelet's socket is there and the plugin's is not: the plugin is not serving to this kubelet.", doc.quote(r"kubelet\.sock"), rule="socket_gone", also=("kubelet_path_mismatch",))
-    if view.node is not None and allocatable == 0:
+        elif any("nvidia" in n for n in names) and "kubelet.sock" not in names:
+            report.add("kubelet_path_mismatch", DECISIVE, "The plugin's socket lies in a folder where no kubelet listens (no kubelet.sock).", doc.quote(r"nvidia\S*\.sock"), rule="no_kubelet_socket", also=("plugin_not_registered",))
+    if view.node is not None and allocatable == 0 and view.ready is not False:
         if capacity:
+            # The kubelet drops the resource five minutes after its plugin went: who has time to look sees unhealthy devices.
+            report.add("gpu_marked_unhealthy", SUPPORTING, f"Capacity {capacity} and Allocatable 0: every GPU the kubelet knows counts as unhealthy, or the plugin was lost minutes ago.", quote_of(view.node, f"{view.options.resource}: capacity {capacity}, allocatable 0"), also=("plugin_not_registered", *BELOW), rule="all_unhealthy")
             report.add("plugin_not_registered", SYMPTOM, f"Capacity {capacity} and Allocatable 0: the plugin was lost moments ago, or every GPU is marked unhealthy.", quote_of(view.node, f"{view.options.resource}: capacity {capacity}, allocatable 0"), also=("gpu_marked_unhealthy", *BELOW), rule="cap_n_alloc_0")
         elif view.options.resource in view.amounts("capacity"):
             report.add("plugin_not_registered", SYMPTOM, "The resource row is there with 0: a plugin was registered with this kubelet once and is gone.", quote_of(view.node, f"{view.options.resource}: 0"), also=BELOW, rule="row_zero")
@@ -292,6 +300,21 @@ def _checkpoint(view: View, report: LayerReport) -> None:
             report.add("stale_allocation", PROOF, f"The kubelet's checkpoint holds {devices} device(s) for {len(ghosts)} pod(s) that no longer exist.", Quote(doc.path, f"PodUID {ghosts[0]['pod_uid']} is no pod of the cluster"), rule="checkpoint_ghost")
 
 
+# Where the plugin's configuration file has its sharing switches. (k8s-device-plugin api/config/v1)
+TIME_SLICING_KEYS = ("renameByDefault", "failRequestsGreaterThanOne", "replicas")
+
+
+def _sharing_config(view: View, report: LayerReport) -> None:
+    """Sharing switches written where the plugin does not read them are ignored without a word."""
+    for config in view.evidence.of("ConfigMap"):
+        for name, text in sorted((config.get("data") or {}).items()):
+            flags = re.search(r"^flags:\n((?:[ \t]+.*\n?)*)", str(text), re.MULTILINE)
+            key = next((k for k in TIME_SLICING_KEYS if flags and re.search(rf"^\s+{k}:", flags.group(1), re.MULTILINE)), None)
+            if key and "version:" in str(text):
+                report.add("plugin_config_invalid", DECISIVE, f"{key} stands under flags in the plugin's configuration {name!r}; it belongs under sharing.timeSlicing and has no effect here.", quote_of(config, f"flags.{key}"), also=("resource_name_mismatch",), rule="misplaced_key")
+                return
+
+
 def _mps(view: View, report: LayerReport) -> None:
     if view.labels.get("nvidia.com/gpu.sharing-strategy") != "mps" and not view.hit("dp.mps_wait"):
         return
@@ -308,6 +331,8 @@ def _dra(view: View, report: LayerReport) -> None:
         return
     mine = [s for s in slices if (s.get("spec") or {}).get("nodeName") == view.name]
     devices = sum(len((s.get("spec") or {}).get("devices") or []) for s in mine)
+    if mine and not devices:
+        report.add("dra_not_serving", DECISIVE, "The DRA driver publishes a ResourceSlice for this node with no device in it.", quote_of(mine[0], "devices: none"), also=BELOW, rule="empty_slice")
     if mine and devices:
         report.good.append(f"ResourceSlices of this node list {devices} devices (DRA)")
         report.ok = True

@@ -63,6 +63,11 @@ def judge(view: View, expected: int | None) -> LayerReport:
         report.ok = True
         report.good.append(f"nvidia-smi works (driver {smi[1].get('driver_version') or '?'})")
         report.exclude("nvidia-smi works", *DRIVER_BROKEN)
+    elif (trace := _cli_trace(view)) is not None:
+        loaded, loaded_quote = True, trace
+        report.ok = True
+        report.good.append("the toolkit's own tool finds the driver and its devices on the host")
+        report.exclude("nvidia-container-cli finds the driver", *DRIVER_BROKEN)
     elif loaded:
         version, _quote = view.loaded_version
         report.good.append(f"the nvidia module is loaded{f' ({version})' if version else ''}")
@@ -78,6 +83,19 @@ def judge(view: View, expected: int | None) -> LayerReport:
         report.ok = True
     _at_work(view, report)
     return report
+
+
+def _cli_trace(view: View) -> Quote | None:
+    """nvidia-container-cli on the host: its table, or a trace that got as far as listing the devices."""
+    for doc, facts in view.parsed("nvidia_container_cli"):
+        if facts.get("error"):
+            continue
+        if facts.get("healthy"):
+            return doc.quote(r"NVRM version|Device Index")
+        listed = doc.quote(r"listing device /dev/nvidia")
+        if listed:
+            return listed
+    return None
 
 
 def _at_work(view: View, report: LayerReport) -> None:

@@ -281,14 +281,19 @@ def _driver_root(view: View, report: LayerReport, driver_ok: bool) -> None:
         if odd and facts.get("gpus") and not facts.get("error"):
             report.add("toolkit_driver_root_wrong", DECISIVE, f"The driver works from {odd.group(0)}, and that is not where the toolkit and the validator look.", doc.quote(ODD_DRIVER_HOMES) or Quote(doc.path, doc.source), waiting.first, rule="driver_elsewhere", ceiling="likely")
             return
-    if not (missing and driver_ok):
+    if not missing:
         return
     for doc, facts in view.parsed("toolkit_config"):
         root = facts.get("root")
+        if root and root != "/" and not driver_ok:
+            report.add("toolkit_driver_root_wrong", SUPPORTING, f"The toolkit looks for the driver under {root} and finds no library there.", doc.quote(r"^\s*root\s*="), missing.first, also=("driver_not_installed", "driver_module_not_loaded"), rule="root_empty")
+            return
         if root and root != "/":
             empty = next((q for q in (d.quote(rf"^total 0|cannot access '?{re.escape(root)}") for d in view.documents if root in f"{d.source} {d.path}".replace("-", "/") or root in d.text) if q), None)
             report.add("toolkit_driver_root_wrong", PROOF if empty else DECISIVE, f"The toolkit looks for the driver under {root}, and the working driver is the host's own.", doc.quote(r"^\s*root\s*="), missing.first, empty, rule="root_not_host")
             return
+    if not driver_ok:
+        return
     report.add("toolkit_driver_root_wrong", SUPPORTING, "The host's driver works, and the toolkit finds no library in the root it looks in.", missing.first, also=("toolkit_ldconfig_failed",), rule="root_unknown")
 
 
@@ -428,7 +433,19 @@ def _toolkit_version_rules(view: View, report: LayerReport) -> None:
         report.add("toolkit_engine_mismatch", PROOF, f"Toolkit {version} cannot write containerd configuration version 3 (1.17.4 is the first that can); the engine is {engine_version or 'containerd 2'}.", quote, rule="config_v3")
 
 
+def _started_too_early(view: View, report: LayerReport, driver_ok: bool) -> None:
+    """The plugin found its library and no device, and nvidia-smi shows the GPUs now: it started before they were there."""
+    if not driver_ok or not view.smi_on_host or view.hit(*NOTHING_INJECTED):
+        return
+    for doc in view.logs("device_plugin"):
+        waiting = doc.quote(r"No devices found\. Waiting indefinitely")
+        if waiting and not doc.quote(r"Failed to initialize NVML|mig-strategy|migStrategy\W+(?:single|mixed)"):
+            report.add("container_started_blind", DECISIVE, "The plugin found no device when it started and waits for ever; the GPUs are there now.", waiting, view.smi_on_host[0].quote(r"Driver Version|^GPU 0"),
+                       also=("device_nodes_missing", "driver_module_not_loaded"), rule="waiting_plugin", ceiling="likely")
+
+
 def _blind_or_lost(view: View, report: LayerReport, driver_ok: bool) -> None:
+    _started_too_early(view, report, driver_ok)
     bypass = view.hit("tk.bypass")
     loaded, loaded_quote = view.nvidia_module()
     if bypass and loaded:

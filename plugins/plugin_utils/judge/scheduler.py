@@ -28,9 +28,9 @@ MAX_SHAPES = 12  # waiting pods of one shape get one evaluation
 # What an event alone can say when the node's object is not there, the most telling first (facts 1.6).
 EVENT_REASONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("gpu_taint", "taint_not_tolerated", ("taint_left_behind",)),
+    ("taint", "taint_not_tolerated", ("taint_left_behind", "node_initializing")),
     ("insufficient_gpu", "gpus_in_use", ("request_exceeds_node", "plugin_not_registered", "gpu_marked_unhealthy", "resource_name_mismatch", "plugin_not_deployed", "driver_module_not_loaded")),
     ("dra", "dra_not_serving", ("gpus_in_use", "request_exceeds_node", "resource_name_mismatch")),
-    ("taint", "taint_not_tolerated", ("taint_left_behind", "node_initializing")),
     ("insufficient", "other_resource_short", ()),
     ("too_many_pods", "other_resource_short", ()),
     ("ports", "other_resource_short", ()),
@@ -40,6 +40,7 @@ EVENT_REASONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("spread", "affinity_excludes", ()),
     ("not_ready", "node_not_ready", ()),
     ("unschedulable", "node_cordoned", ("driver_upgrade_stuck",)),
+    ("role_taint", "taint_not_tolerated", ()),
 )
 
 
@@ -89,7 +90,10 @@ def _ready(view: View, report: LayerReport) -> None:
     for condition in (view.node.get("status") or {}).get("conditions") or []:
         kind, status = condition.get("type"), condition.get("status")
         said = f"{kind}={status} {condition.get('reason') or ''}: {condition.get('message') or ''}".strip(" :")
-        if kind == "Ready" and status in ("False", "Unknown"):
+        starting = next((x for x in view.taints if (owners.owner_of(str(x.get("key")), view.options.validation_taints) or {}).get("class") == "startup"), None)
+        if kind == "Ready" and condition.get("reason") == "NodeStatusNeverUpdated" and starting:
+            report.add("node_initializing", DECISIVE, "The node has not posted a first status yet and carries its start-up taint: it is still joining.", quote_of(view.node, said), quote_of(view.node, f"taint {scheduling.show_taint(starting)}"), also=("node_not_ready",), rule="never_posted")
+        elif kind == "Ready" and status in ("False", "Unknown"):
             report.add("node_not_ready", PROOF, f"The node is not Ready ({condition.get('reason') or status}); everything the API says of its GPUs is old.", quote_of(view.node, said, condition.get("lastTransitionTime")), rule="ready_false", ceiling="certain" if condition.get("reason") else "likely")
         elif kind in ("MemoryPressure", "DiskPressure", "PIDPressure") and status == "True":
             report.add("node_not_ready", DECISIVE, f"The kubelet reports {kind}.", quote_of(view.node, said, condition.get("lastTransitionTime")), rule="pressure")
@@ -185,32 +189,65 @@ def _volume_zone(view: View, report: LayerReport, event: Quote) -> None:
                 report.add("affinity_excludes", PROOF, f"Volume {name_of(volume)} can only be used where {'; '.join(match.failed) or 'its node affinity matches'}.", quote_of(volume, "nodeAffinity of the volume"), event, rule="volume_zone")
 
 
+def _said(view: View) -> list[tuple[str, str, str | None]]:
+    """(message, source, pod) of everything a scheduler said: events, pod conditions, and in pasted text wherever it stands."""
+    said = [(str(e.get("message") or ""), e.get("_source") or "Event", (e.get("involvedObject") or {}).get("name")) for e in view.events]
+    for pod in view.waiting + (view.pods if view.cluster.single else []):
+        for condition in (pod.get("status") or {}).get("conditions") or []:
+            if condition.get("type", "PodScheduled") == "PodScheduled" and condition.get("status", "False") == "False" and condition.get("message"):
+                said.append((str(condition["message"]), pod.get("_source") or f"Pod/{name_of(pod)}", pod["metadata"].get("name")))
+    if view.cluster.single:
+        known = {" ".join(message.split()) for message, _source, _pod in said}
+        for doc in view.documents:
+            if doc.kind in ("text", "kube_objects", "describe_pod", "describe_other", "kubectl_output", "container_log") and LOOSE_WORDS.search(doc.text[:200_000]):
+                flat = " ".join(doc.text[:200_000].split())
+                for match in LOOSE_MESSAGE.finditer(flat):
+                    if match.group(0)[:1].isdigit() and "nodes are available" in flat and "nodes are available" not in match.group(0):
+                        continue
+                    if not any(match.group(0)[:60] in message for message in known):
+                        said.append((match.group(0), doc.path, doc.pod or doc.path.rsplit("/", 1)[-1]))
+    return said
+
+
+LOOSE_WORDS = re.compile(r"nodes are available|node\(s\) had|Insufficient nvidia\.com")
+LOOSE_MESSAGE = re.compile(r"\d+/\d+ nodes are available: .{1,600}?(?=\.(?:\s|$)|$)|\b\d+ node\(s\) had (?:untolerated )?taint.{1,120}|Insufficient nvidia\.com/[\w.-]+")
+
+
 def _events(view: View, report: LayerReport, evaluated: bool, pods: list[dict[str, t.Any]]) -> None:
-    """What the scheduler's own words say, for what the objects do not decide."""
-    scale_up = [w for w in (scheduler_words.parse_other_scheduler(str(e.get("message") or "")) for e in view.events) if w and w.get("fault") == "autoscaler_pending"]
+    """What the schedulers' own words say, for what the objects do not decide."""
+    said = _said(view)
+    if any(message.startswith("Successfully assigned") for message, _s, _p in said) and not view.waiting:
+        return  # refused at first, placed since
+    others = [(scheduler_words.parse_other_scheduler(message), message, source) for message, source, _pod in said]
+    scale_up = [other for other, _m, _s in others if other and other.get("fault") == "autoscaler_pending"]
     # The autoscaler's word is the verdict only where there is no node to judge, and it does not say that the pod itself fits nowhere.
     no_node = not view.evidence.of("Node") and any(w["kind"] in ("scale_up", "nominated", "limit") or any(r["kind"] in AT_LIMIT for r in w["reasons"]) for w in scale_up)
     booked = _booked(view)
-    for event in view.events:
-        message = str(event.get("message") or "")
-        source = event.get("_source") or "Event"
-        other = scheduler_words.parse_other_scheduler(message)
+    for (message, source, pod), (other, _m, _s) in zip(said, others):
+        quote = Quote(source, message[:400])
         if other and other.get("fault"):
             autoscaler = other["fault"] == "autoscaler_pending"
-            weight = (DECISIVE if no_node else SYMPTOM) if autoscaler else SUPPORTING
-            report.add(other["fault"], weight, f"{other['scheduler']} says: {other['text'][:160]}", Quote(source, message[:400]), also=("gpus_in_use", "other_resource_short") if autoscaler else (), rule=f"other_{other['scheduler']}_{other['kind']}", ceiling="likely")
-        parsed = scheduler_words.parse_failed_scheduling(message)
+            weight = (DECISIVE if no_node else SYMPTOM) if autoscaler else DECISIVE if other["kind"] in ("no_inventory", "exceeds", "quota", "exceeds_quota") else SUPPORTING
+            report.add(other["fault"], weight, f"{other['scheduler']} says: {other['text'][:160]}", quote, also=("gpus_in_use", "other_resource_short") if autoscaler else (), rule=f"other_{other['scheduler']}_{other['kind']}", ceiling="likely")
+            if not autoscaler:
+                continue
+        parsed = scheduler_words.parse_failed_scheduling(message if "nodes are available" in message else f"0/1 nodes are available: {message if message[:1].isdigit() else '1 ' + message}")
+        if not LOOSE_WORDS.search(message) and "nodes available" not in message:
+            continue
         reasons = {_reason_key(reason): reason for reason in parsed["reasons"]}
         # The count of GPU-short nodes never speaks of a node that an earlier filter refuses, nor of one with GPUs to spare.
         other_nodes = bool(report.findings) or (bool(pods) and view.allocatable is not None and not evaluated)
         ranked = [(fault, also, reasons[key], key) for key, fault, also in EVENT_REASONS if key in reasons and not (key == "insufficient_gpu" and other_nodes and not booked)]
         if "volume" in reasons:
-            _volume_zone(view, report, Quote(source, message[:400]))
+            _volume_zone(view, report, quote)
+        operand = component_of(pod or "") is not None
         for place, (fault, also, reason, key) in enumerate(ranked):
             if evaluated and key != "insufficient_gpu":
                 continue
-            if key in ("taint", "gpu_taint") and reason.get("taint_key"):
+            if key in ("taint", "gpu_taint", "role_taint") and reason.get("taint_key"):
                 fault = owners.fault_of_key(reason["taint_key"], view.options.validation_taints) or fault
+                if operand and fault == "taint_not_tolerated":
+                    fault = "operand_taint_not_tolerated"
             weight = SUPPORTING if place == 0 and not evaluated else SYMPTOM
             if no_node and key != "gpu_taint":
                 weight, also = SYMPTOM, (*also, "autoscaler_pending")
@@ -219,11 +256,26 @@ def _events(view: View, report: LayerReport, evaluated: bool, pods: list[dict[st
                 weight, also = DECISIVE, ()
             if key == "insufficient_gpu":
                 if booked:
-                    report.add("gpus_in_use", PROOF, f"All {booked[0]} GPUs of the node are requested already.", booked[1], Quote(source, message[:400]), rule="booked")
+                    report.add("gpus_in_use", PROOF, f"All {booked[0]} GPUs of the node are requested already.", booked[1], quote, rule="booked")
                     continue
                 # Every node alike: the resource may be missing from all of them just as well as taken.
                 weight = SYMPTOM if alone or evaluated or (view.node is not None and view.allocatable is not None) else SUPPORTING
-            report.add(fault, weight, f"The scheduler counts {reason.get('count')} of {parsed.get('total')} nodes with: {reason['text']}.", Quote(source, message[:400]), also=also, rule=f"event_{key}")
+                if _more_than_seen(view, report, pods, quote):
+                    continue
+            report.add(fault, weight, f"The scheduler counts {reason.get('count')} of {parsed.get('total')} nodes with: {reason['text']}.", quote, also=also, rule=f"event_{key}")
+
+
+def _more_than_seen(view: View, report: LayerReport, pods: list[dict[str, t.Any]], event: Quote) -> bool:
+    """Without the node's object: does the pod ask for more GPUs than the host shows?"""
+    if view.allocatable is not None:
+        return False
+    seen = view.bus[0] or (view.smi_on_host[1].get("gpus") if view.smi_on_host else None)
+    for pod in pods or [p for p in view.evidence.of("Pod") if objects.asks_for_gpu(p)]:
+        asks = objects.gpus_of(objects.pod_requests(pod) or {})
+        if seen and asks > len(seen):
+            report.add("request_exceeds_node", DECISIVE, f"{name_of(pod)} asks for {asks:g} GPUs in all, and the host shows {len(seen)}.", quote_of(pod, f"nvidia.com/gpu: {asks:g} over all containers"), event, rule="asks_more_than_seen")
+            return True
+    return False
 
 
 def _booked(view: View) -> tuple[int, Quote] | None:
@@ -241,6 +293,8 @@ def _reason_key(reason: dict[str, t.Any]) -> str:
         return "insufficient_gpu"
     if reason["kind"] == "taint" and re.search(r"nvidia|gpu", str(reason.get("taint_key") or ""), re.IGNORECASE):
         return "gpu_taint"
+    if reason["kind"] == "taint" and re.search(r"node-role\.kubernetes\.io/", str(reason.get("taint_key") or "")):
+        return "role_taint"  # control plane and infra nodes are no GPU nodes
     return str(reason["kind"])
 
 

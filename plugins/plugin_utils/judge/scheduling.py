@@ -11,6 +11,7 @@ are read in scheduler_words.py.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import re
 import typing as t
@@ -351,18 +352,63 @@ class Evaluation:
         return self.refusals[0] if self.refusals else None
 
 
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+class _Scene:
+    """What every evaluation over the same pods and nodes needs, worked out once."""
+
+    def __init__(self, pods: t.Iterable[Obj], nodes: t.Iterable[Obj]):
+        self.pods = [p for p in pods if isinstance(p, t.Mapping)]
+        self.nodes = [n for n in nodes if isinstance(n, t.Mapping)]
+        self.names = {name_of(n) for n in self.nodes}
+        self.by_node: dict[str, list[Obj]] = {}
+        for pod in self.pods:
+            self.by_node.setdefault(node_of(pod) or "", []).append(pod)
+        self.guarded = [p for p in self.pods if items(p, "spec", "affinity", "podAntiAffinity", _REQUIRED)]
+        self._amounts: dict[str, dict[str, float | None]] = {}
+
+    def amounts(self, resource: str) -> dict[str, float | None]:
+        """Allocatable of one resource by node."""
+        if resource not in self._amounts:
+            self._amounts[resource] = {name_of(n): amount(n, "allocatable", resource) for n in self.nodes}
+        return self._amounts[resource]
+
+
+# The last large scene: a run asks about many nodes over the same two lists.
+_LARGE = 200
+_last: list[tuple[t.Any, t.Any, int, int, _Scene]] = []
+
+
+def _scene(pods: t.Sequence[Obj], nodes: t.Sequence[Obj]) -> _Scene:
+    if len(pods) + len(nodes) < _LARGE:
+        return _Scene(pods, nodes)
+    if _last:
+        old_pods, old_nodes, pod_count, node_count, scene = _last[0]
+        if old_pods is pods and old_nodes is nodes and (pod_count, node_count) == (len(pods), len(nodes)):
+            return scene
+    scene = _Scene(pods, nodes)
+    _last[:] = [(pods, nodes, len(pods), len(nodes), scene)]
+    return scene
+
+
 @dataclasses.dataclass
 class _Context:
     pod: Obj
     node: Obj
-    pods: list[Obj]  # all known pods but this one
-    node_pods: list[Obj]  # those of the node
+    scene: _Scene
+    node_pods: list[Obj]  # those of the node, without this one
     nodes: list[Obj]
     objects: Objects
     looked: t.Mapping[str, str]
     pods_complete: bool
     refusals: list[Refusal] = dataclasses.field(default_factory=list)
     unknown: list[str] = dataclasses.field(default_factory=list)
+
+    @functools.cached_property
+    def pods(self) -> list[Obj]:
+        """All known pods but this one."""
+        return [p for p in self.scene.pods if not _same(p, self.pod)]
 
     @property
     def name(self) -> str:
@@ -409,13 +455,11 @@ def evaluate(
     known; `objects` and `looked` the other API objects by kind and how listing each kind ended.
     """
     name = name_of(node)
-    nodes = [n for n in all_nodes if isinstance(n, t.Mapping)]
-    if not any(name_of(n) == name for n in nodes):
-        nodes.append(node)
-    others = [p for p in pods if isinstance(p, t.Mapping) and not _same(p, pod)]
-    mine = others if node_pods is None else [p for p in node_pods if isinstance(p, t.Mapping) and not _same(p, pod)]
-    mine = [p for p in mine if name and node_of(p) == name]
-    ctx = _Context(pod, node, others, mine, nodes, objects or {}, looked or {}, pods_complete)
+    scene = _scene(pods, all_nodes)
+    mine = scene.by_node.get(name, []) if node_pods is None else [p for p in node_pods if isinstance(p, t.Mapping)]
+    mine = [p for p in mine if name and node_of(p) == name and not _same(p, pod)]
+    nodes = scene.nodes if name in scene.names else [*scene.nodes, node]
+    ctx = _Context(pod, node, scene, mine, nodes, objects or {}, looked or {}, pods_complete)
     for step in (_unschedulable, _node_name, _ready, _taints, _affinity, _ports, _resources, _volumes, _spread, _pod_affinity, _claims):
         step(ctx)
     fits = False if ctx.refusals else (None if ctx.unknown else True)
@@ -569,7 +613,7 @@ def _gpu_over(ctx: _Context, resource: str, wants: float, has: float, said: str)
     """The pod asks for more of a GPU resource than this node can ever give: tell the reasons apart."""
     total = amount(ctx.node, "capacity", resource)
     detail: dict[str, t.Any] = {"resource": resource, "request": wants, "allocatable": has, "capacity": total}
-    elsewhere = {name_of(n): amount(n, "allocatable", resource) for n in ctx.others}
+    elsewhere = {n: v for n, v in ctx.scene.amounts(resource).items() if n != name_of(ctx.node)}
     best = max((v for v in elsewhere.values() if v is not None), default=0.0)
     if has == 0:
         _gpu_absent(ctx, resource, total, best, said, detail)
@@ -763,18 +807,22 @@ def _domains(ctx: _Context, rule: Obj, key: str) -> dict[str, int] | None:
     return counts
 
 
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-
-
 def _pod_affinity(ctx: _Context) -> None:
+    together = items(ctx.pod, "spec", "affinity", "podAffinity", _REQUIRED)
+    apart = items(ctx.pod, "spec", "affinity", "podAntiAffinity", _REQUIRED)
+    guards = [p for p in ctx.scene.guarded if node_of(p) and not terminal(p) and not _same(p, ctx.pod)]
+    if not (together or apart or guards):
+        return
     by_name = {name_of(n): n for n in ctx.nodes}
-    placed = [(p, by_name[node_of(p) or ""]) for p in ctx.pods if node_of(p) in by_name and not terminal(p)]
-    for term in items(ctx.pod, "spec", "affinity", "podAffinity", _REQUIRED):
-        _affinity_term(ctx, term, placed, True)
-    for term in items(ctx.pod, "spec", "affinity", "podAntiAffinity", _REQUIRED):
-        _affinity_term(ctx, term, placed, False)
+    if together or apart:
+        placed = [(p, by_name[node_of(p) or ""]) for p in ctx.pods if node_of(p) in by_name and not terminal(p)]
+        for term in together:
+            _affinity_term(ctx, term, placed, True)
+        for term in apart:
+            _affinity_term(ctx, term, placed, False)
     labels = labels_of(ctx.node)
-    for other, place in placed:
+    for other in guards:
+        place = by_name.get(node_of(other) or "")
         for term in items(other, "spec", "affinity", "podAntiAffinity", _REQUIRED):
             key = text(term, "topologyKey")
             if key in labels and labels_of(place).get(key) == labels[key] and _term_matches(term, other, ctx.pod):

@@ -285,9 +285,13 @@ class View:
 
     def searched(self) -> t.Iterator[Document]:
         for doc in self.documents:
-            if doc.outcome == SEEN and doc.kind not in NOT_SEARCHED:
+            if doc.outcome == SEEN and (doc.kind not in NOT_SEARCHED or self._one_object(doc)):
                 yield doc
         yield from self._messages
+
+    def _one_object(self, doc: Document) -> bool:
+        """A single object somebody pasted may be searched like any text; a list would speak of other nodes too."""
+        return self.cluster.single and doc.kind == "kube_objects" and len(doc.text) < 40_000 and not re.search(r"^kind: \w*List$|\"kind\": \"\w*List\"|^items:", doc.text, re.MULTILINE)
 
     @functools.cached_property
     def _messages(self) -> list[Document]:
@@ -423,7 +427,8 @@ class View:
     def smi_on_host(self) -> tuple[Document, dict[str, t.Any]] | None:
         """A nvidia-smi table with GPUs in it."""
         for doc, facts in self.smi:
-            if facts.get("gpus") and not facts.get("error"):
+            # The banner alone will do: without a working driver nvidia-smi prints none.
+            if (facts.get("gpus") or facts.get("driver_version")) and not facts.get("error"):
                 return doc, facts
         for doc, facts in self.parsed("nvidia_smi_list"):
             if facts.get("gpus"):

@@ -98,11 +98,11 @@ def run(
 
 
 def only_builtin(value: t.Any) -> bool:
-    if type(value) is dict:
+    if value.__class__ is dict:
         return all(only_builtin(key) and only_builtin(item) for key, item in value.items())
-    if type(value) is list:
+    if value.__class__ is list:
         return all(map(only_builtin, value))
-    return type(value) in BUILTIN
+    return value.__class__ in BUILTIN
 
 
 # -- plain values
@@ -110,7 +110,7 @@ def only_builtin(value: t.Any) -> bool:
 
 def test_tagged_values_become_builtin_ones() -> None:
     tagged = trust_as_template("gpu-17")
-    assert type(tagged) is not str
+    assert tagged.__class__ is not str
     made = diagnosis.plain({tagged: [tagged, (1, 2.5), True, None, {tagged}]})
     assert made == {"gpu-17": ["gpu-17", [1, 2.5], True, None, ["gpu-17"]]}
     assert only_builtin(made)

@@ -22,7 +22,11 @@ class TestKernelAndDistribution:
         [
             ("5.15.0-105-generic\n", "5.15.0-105-generic", None),
             ("5.14.0-427.16.1.el9_4.x86_64\n", "5.14.0-427.16.1.el9_4.x86_64", "x86_64"),
-            ("Linux gpu-a 6.8.0-45-generic #45-Ubuntu SMP PREEMPT_DYNAMIC Fri Aug 30 2024 x86_64 x86_64 x86_64 GNU/Linux\n", "6.8.0-45-generic", "x86_64"),
+            (
+                "Linux gpu-a 6.8.0-45-generic #45-Ubuntu SMP PREEMPT_DYNAMIC Fri Aug 30 2024 x86_64 x86_64 x86_64 GNU/Linux\n",
+                "6.8.0-45-generic",
+                "x86_64",
+            ),
             ("Linux gpu-a 6.1.0-18-arm64 #1 SMP Debian 6.1.76-1 (2024-02-01) aarch64 GNU/Linux\n", "6.1.0-18-arm64", "aarch64"),
             ("root@gpu-a:~# uname -r\n5.10.0-28-amd64\n", "5.10.0-28-amd64", None),
             ("Linux version 5.15.0-talos (build@host) (gcc 12) #1 SMP\n", "5.15.0-talos", None),
@@ -59,7 +63,11 @@ class TestModules:
         ("line", "version", "is_open"),
         [
             ("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 18:56:32 UTC 2023", "535.129.03", False),
-            ("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.54.14  Release Build  (dvs-builder@U16)  Thu Feb 22", "550.54.14", True),
+            (
+                "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.54.14  Release Build  (dvs-builder@U16)  Thu Feb 22",
+                "550.54.14",
+                True,
+            ),
             ("NVRM version: NVIDIA UNIX aarch64 Kernel Module  470.239.06  Sat Feb  3 06:05:42 UTC 2024", "470.239.06", False),
         ],
     )
@@ -99,10 +107,17 @@ class TestModules:
         assert driver.parse_modinfo("bash: modinfo: command not found\n")["missing"] is False
 
     def test_lsmod(self):
-        text = "Module                  Size  Used by\nnvidia_uvm           1527808  4\nnvidia              56717312  188 nvidia_uvm,nvidia_modeset\n"
+        text = (
+            "Module                  Size  Used by\nnvidia_uvm           1527808  4\n"
+            "nvidia              56717312  188 nvidia_uvm,nvidia_modeset\n"
+        )
         found = driver.parse_lsmod(text)["modules"]
         assert set(found) == {"nvidia_uvm", "nvidia"}
-        assert (found["nvidia"]["refcount"], found["nvidia"]["users"], found["nvidia"]["size"]) == (188, ["nvidia_uvm", "nvidia_modeset"], 56717312)
+        assert (found["nvidia"]["refcount"], found["nvidia"]["users"], found["nvidia"]["size"]) == (
+            188,
+            ["nvidia_uvm", "nvidia_modeset"],
+            56717312,
+        )
         assert found["nvidia_uvm"]["users"] == []
 
     def test_proc_modules(self):
@@ -167,7 +182,11 @@ class TestDkms:
     @pytest.mark.parametrize(
         ("text", "result"),
         [
-            ("Automatic installation of modules for kernel 6.8.0-45-generic was skipped since the kernel headers for this kernel do not seem to be installed.", "headers_missing"),
+            (
+                "Automatic installation of modules for kernel 6.8.0-45-generic was skipped since the kernel headers for this"
+                " kernel do not seem to be installed.",
+                "headers_missing",
+            ),
             ("Autoinstall on 6.8.0-45-generic failed for module(s) nvidia(10).", "failed"),
             ("Autoinstall on 6.8.0-45-generic failed for module(s) nvidia(21).", "headers_missing"),
             ("Autoinstall on 6.8.0-45-generic failed for module(s) nvidia(77).", "skipped"),
@@ -193,7 +212,10 @@ class TestDkms:
         assert (found["result"], found["module"]) == ("ok", "nvidia")
 
     def test_what_came_before_our_module_is_forgotten(self):
-        text = "/var/lib/dkms/evdi/1.12.0/build/evdi.c:1:1: error: no\nDKMS make.log for nvidia-535.129.03 for kernel 6.8.0-45-generic (x86_64)\n"
+        text = (
+            "/var/lib/dkms/evdi/1.12.0/build/evdi.c:1:1: error: no\nDKMS make.log for nvidia-535.129.03 for kernel"
+            " 6.8.0-45-generic (x86_64)\n"
+        )
         found = driver.parse_dkms_build(text)
         assert (found["module"], found["result"], found["compiler_error"]) == ("nvidia", None, False)
 
@@ -231,7 +253,13 @@ class TestSecureBoot:
 class TestPackages:
     def test_dpkg(self):
         found = {p["name"]: p for p in driver.parse_packages(fixture("packages.dpkg.txt"))["packages"]}
-        assert set(found) == {"libnvidia-compute-535", "nvidia-dkms-535", "nvidia-driver-525", "linux-image-5.15.0-91-generic", "nvidia-utils-535"}
+        assert set(found) == {
+            "libnvidia-compute-535",
+            "nvidia-dkms-535",
+            "nvidia-driver-525",
+            "linux-image-5.15.0-91-generic",
+            "nvidia-utils-535",
+        }
         lib = found["libnvidia-compute-535"]
         assert (lib["version"], lib["arch"], lib["state"], lib["installed"]) == ("535.161.07-0ubuntu0.22.04.1", "amd64", "ii", True)
         assert (found["nvidia-driver-525"]["state"], found["nvidia-driver-525"]["installed"]) == ("rc", False)
@@ -254,7 +282,11 @@ class TestPackages:
 
     def test_kernel_named_rpm(self):
         (package,) = driver.parse_packages("kmod-nvidia-5.19.7-200.fc36.x86_64-515.65.01-1.fc36.x86_64\n")["packages"]
-        assert (package["name"], package["version"], package["arch"]) == ("kmod-nvidia-5.19.7-200.fc36.x86_64", "515.65.01-1.fc36", "x86_64")
+        assert (package["name"], package["version"], package["arch"]) == (
+            "kmod-nvidia-5.19.7-200.fc36.x86_64",
+            "515.65.01-1.fc36",
+            "x86_64",
+        )
 
     def test_apt_history(self):
         first, second = driver.parse_package_history(fixture("package_history.apt.txt"))["transactions"]
@@ -303,10 +335,22 @@ class TestPackages:
         ("line", "change"),
         [
             ("May 02 03:00:01 Updated: 3:nvidia-driver-460.32.03-1.el7.x86_64", ("upgrade", "nvidia-driver", None, "460.32.03-1.el7")),
-            ("[2024-05-02T03:00:01+0000] [ALPM] upgraded nvidia (550.54.14-3 -> 550.67-1)", ("upgrade", "nvidia", "550.54.14-3", "550.67-1")),
-            ("2024-05-02 03:00:01|install|nvidia-driver-G06|550.54.14-1|x86_64||cuda|abc|", ("install", "nvidia-driver-G06", None, "550.54.14-1")),
-            ("2024-05-02 06:00:01,123 INFO Packages that will be upgraded: libnvidia-compute-535", ("upgrade", "libnvidia-compute-535", None, None)),
-            ("nvidia-driver-550.54.15-1.el9.x86_64      Thu 02 May 2024 03:00:01 AM UTC", ("install", "nvidia-driver", None, "550.54.15-1.el9")),
+            (
+                "[2024-05-02T03:00:01+0000] [ALPM] upgraded nvidia (550.54.14-3 -> 550.67-1)",
+                ("upgrade", "nvidia", "550.54.14-3", "550.67-1"),
+            ),
+            (
+                "2024-05-02 03:00:01|install|nvidia-driver-G06|550.54.14-1|x86_64||cuda|abc|",
+                ("install", "nvidia-driver-G06", None, "550.54.14-1"),
+            ),
+            (
+                "2024-05-02 06:00:01,123 INFO Packages that will be upgraded: libnvidia-compute-535",
+                ("upgrade", "libnvidia-compute-535", None, None),
+            ),
+            (
+                "nvidia-driver-550.54.15-1.el9.x86_64      Thu 02 May 2024 03:00:01 AM UTC",
+                ("install", "nvidia-driver", None, "550.54.15-1.el9"),
+            ),
         ],
     )
     def test_other_logs(self, line, change):
@@ -316,7 +360,10 @@ class TestPackages:
         assert found["time"] and found["line"] == line
 
     def test_dnf_history_list(self):
-        text = "ID     | Command line             | Date and time    | Action(s)      | Altered\n    21 | update -y                | 2024-05-02 03:00 | I, U           |    4 EE\n"
+        text = (
+            "ID     | Command line             | Date and time    | Action(s)      | Altered\n"
+            "    21 | update -y                | 2024-05-02 03:00 | I, U           |    4 EE\n"
+        )
         (found,) = driver.parse_package_history(text)["transactions"]
         assert (found["time"], found["command"], found["changes"]) == ("2024-05-02T03:00:00", "update -y", [])
 
@@ -340,7 +387,8 @@ class TestFilesAndNodes:
 
     def test_ls_modules_long_and_by_directory(self):
         found = driver.parse_ls_modules(
-            "drwxr-xr-x 5 root root 4096 May  1 06:55 6.1.0-18-amd64\n\n/lib/modules/6.1.0-20-amd64:\nlrwxrwxrwx 1 root root 38 May 1 06:55 build -> /usr/src/linux-headers-6.1.0-20-amd64\n"
+            "drwxr-xr-x 5 root root 4096 May  1 06:55 6.1.0-18-amd64\n\n/lib/modules/6.1.0-20-amd64:\n"
+            "lrwxrwxrwx 1 root root 38 May 1 06:55 build -> /usr/src/linux-headers-6.1.0-20-amd64\n"
         )
         assert found["kernels"] == ["6.1.0-18-amd64", "6.1.0-20-amd64"] and found["build_link"] == {"6.1.0-20-amd64": True}
 
@@ -355,8 +403,16 @@ class TestFilesAndNodes:
         assert found["line"].endswith("/dev/nvidia0")
 
     def test_ls_dev_short(self):
-        found = driver.parse_ls_dev("$ ls /dev/nvidia*\n/dev/nvidia0  /dev/nvidia1  /dev/nvidiactl\n\n/dev/nvidia-caps:\nnvidia-cap1  nvidia-cap2\n")
-        assert found["nodes"] == ["/dev/nvidia0", "/dev/nvidia1", "/dev/nvidiactl", "/dev/nvidia-caps/nvidia-cap1", "/dev/nvidia-caps/nvidia-cap2"]
+        found = driver.parse_ls_dev(
+            "$ ls /dev/nvidia*\n/dev/nvidia0  /dev/nvidia1  /dev/nvidiactl\n\n/dev/nvidia-caps:\nnvidia-cap1  nvidia-cap2\n"
+        )
+        assert found["nodes"] == [
+            "/dev/nvidia0",
+            "/dev/nvidia1",
+            "/dev/nvidiactl",
+            "/dev/nvidia-caps/nvidia-cap1",
+            "/dev/nvidia-caps/nvidia-cap2",
+        ]
 
     def test_ls_dev_missing(self):
         line = "ls: cannot access '/dev/nvidia*': No such file or directory"
@@ -403,7 +459,8 @@ class TestBoot:
             ("/boot/vmlinuz-5.14.0-427.16.1.el9_4.x86_64\n", "5.14.0-427.16.1.el9_4.x86_64", "default"),
             ("vmlinuz-5.15.0-91-generic\nvmlinuz-5.15.0-107-generic\n", "5.15.0-107-generic", "newest"),
             (
-                "lrwxrwxrwx 1 root root 25 May 2 06:11 /boot/vmlinuz -> vmlinuz-5.15.0-107-generic\n-rw------- 1 root root 9 May 2 /boot/vmlinuz-6.2.0-26-generic\n",
+                "lrwxrwxrwx 1 root root 25 May 2 06:11 /boot/vmlinuz -> vmlinuz-5.15.0-107-generic\n"
+                "-rw------- 1 root root 9 May 2 /boot/vmlinuz-6.2.0-26-generic\n",
                 "5.15.0-107-generic",
                 "link",
             ),
@@ -430,7 +487,9 @@ class TestDriverContainer:
         assert (found["version"], found["stage"], found["ready"], found["error_line"]) == ("550.90.07", "ready", True, None)
 
     def test_stopped_again(self):
-        found = driver.parse_driver_container_log(fixture("driver_container.ready.txt") + "Caught signal\nStopping NVIDIA persistence daemon...\n")
+        found = driver.parse_driver_container_log(
+            fixture("driver_container.ready.txt") + "Caught signal\nStopping NVIDIA persistence daemon...\n"
+        )
         assert not found["ready"]
 
     @pytest.mark.parametrize(
@@ -451,5 +510,7 @@ class TestDriverContainer:
         assert driver.parse_driver_container_log(text + line + "\n")["error_line"] == line
 
     def test_precompiled(self):
-        found = driver.parse_driver_container_log("Starting installation of NVIDIA driver branch 535 for Linux kernel version 5.15.0-119-generic\n")
+        found = driver.parse_driver_container_log(
+            "Starting installation of NVIDIA driver branch 535 for Linux kernel version 5.15.0-119-generic\n"
+        )
         assert (found["branch"], found["kernel"]) == ("535", "5.15.0-119-generic") and "version" not in found

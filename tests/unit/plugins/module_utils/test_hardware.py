@@ -52,7 +52,10 @@ class TestLspci:
         assert not audio["gpu"] and not audio["nvswitch"]
 
     def test_plain_form_knows_gpus_by_class_name(self):
-        text = "00:1e.0 3D controller: NVIDIA Corporation GK210GL [Tesla K80] (rev a1)\n00:1f.0 VGA compatible controller: Matrox G200 (rev 05)\n"
+        text = (
+            "00:1e.0 3D controller: NVIDIA Corporation GK210GL [Tesla K80] (rev a1)\n"
+            "00:1f.0 VGA compatible controller: Matrox G200 (rev 05)\n"
+        )
         (device,) = hardware.parse_lspci(text)["devices"]
         assert device["gpu"] and device["class_id"] is None and device["device_id"] is None and device["rev"] == "a1"
 
@@ -61,7 +64,10 @@ class TestLspci:
         assert device["gpu"] and device["device_id"] == "10de:20f1" and device["rev"] == "a1"
 
     def test_driver_of_another_vendor_is_not_given_to_the_gpu_before_it(self):
-        text = "1b:00.0 3D controller: NVIDIA Corporation Device 2330\n1c:00.0 Ethernet controller: Mellanox MT28908\n\tKernel driver in use: mlx5_core\n"
+        text = (
+            "1b:00.0 3D controller: NVIDIA Corporation Device 2330\n1c:00.0 Ethernet controller: Mellanox MT28908\n"
+            "\tKernel driver in use: mlx5_core\n"
+        )
         (device,) = hardware.parse_lspci(text)["devices"]
         assert device["driver"] is None
 
@@ -103,7 +109,8 @@ class TestKernelLog:
 
     def test_refusals_without_an_address(self):
         found = hardware.parse_kernel_log(
-            "NVRM: The NVIDIA Tesla K80 GPU installed in this system is\nNVRM:  supported through the NVIDIA 470.xx Legacy drivers. Please\n"
+            "NVRM: The NVIDIA Tesla K80 GPU installed in this system is\nNVRM:  supported through the NVIDIA 470.xx Legacy"
+            " drivers. Please\n"
             "NVRM: Open nvidia.ko is only ready for use on Data Center GPUs.\n"
         )
         assert [(item["pci"], item["by"]) for item in found["unsupported"]] == [(None, "legacy 470.xx"), (None, "open")]
@@ -121,7 +128,9 @@ class TestKernelLog:
         assert (new["pid"], new["process"], new["time"]) == (1234, "a.out", "05-03T09:40:01")
 
     def test_dmesg_T(self):
-        (xid,) = hardware.parse_kernel_log("[Fri Mar 22 21:33:48 2024] NVRM: Xid (PCI:0000:07:00.0): 48, pid='<unknown>', name=<unknown>, DBE\n")["xids"]
+        (xid,) = hardware.parse_kernel_log(
+            "[Fri Mar 22 21:33:48 2024] NVRM: Xid (PCI:0000:07:00.0): 48, pid='<unknown>', name=<unknown>, DBE\n"
+        )["xids"]
         assert (xid["time"], xid["uptime"], xid["text"]) == ("2024-03-22T21:33:48", None, "DBE")
 
     def test_monotonic_only_has_no_time(self):
@@ -209,7 +218,9 @@ class TestNvidiaSmi:
         assert [(gpu["index"], gpu["pci"], gpu["mig"]) for gpu in found["gpus"]] == [(0, "0000:1b:00.0", True)]
 
     def test_version_output(self):
-        found = hardware.parse_nvidia_smi("NVIDIA-SMI version  : 550.54.14\nNVML version        : 550.54\nDRIVER version      : 550.54.14\nCUDA Version        : 12.4\n")
+        found = hardware.parse_nvidia_smi(
+            "NVIDIA-SMI version  : 550.54.14\nNVML version        : 550.54\nDRIVER version      : 550.54.14\nCUDA Version        : 12.4\n"
+        )
         assert (found["driver_version"], found["cuda_version"], found["nvml_version"]) == ("550.54.14", "12.4", "550.54")
 
     def test_list(self):
@@ -239,7 +250,9 @@ class TestNvidiaSmiQ:
         assert second["ecc_uncorrected"] is None and "mig_mode" not in second
 
     def test_section_without_a_gpu_header(self):
-        (gpu,) = hardware.parse_nvidia_smi_q("    Fabric\n        State                 : In Progress\n        Status                : N/A\n")["gpus"]
+        (gpu,) = hardware.parse_nvidia_smi_q(
+            "    Fabric\n        State                 : In Progress\n        Status                : N/A\n"
+        )["gpus"]
         assert gpu["fabric_state"] == "In Progress" and "pci" not in gpu
 
     def test_indentation_lost(self):

@@ -67,7 +67,10 @@ class TestPluginLog:
         assert kubelet.parse_plugin_log(line + "\n")["generation"] == generation
 
     def test_a_registration_takes_failures_back(self):
-        text = fixture("plugin.0.14.txt") + "I0409 07:00:00.000000 1 server.go:146] Registered device plugin for 'nvidia.com/gpu' with Kubelet\n"
+        text = (
+            fixture("plugin.0.14.txt")
+            + "I0409 07:00:00.000000 1 server.go:146] Registered device plugin for 'nvidia.com/gpu' with Kubelet\n"
+        )
         found = kubelet.parse_plugin_log(text)
         assert found["nvml_error"] is None and not found["waiting"] and "nvml_error_line" not in found
 
@@ -95,17 +98,25 @@ class TestPluginLog:
         assert [(item["device"], item["xid"]) for item in found["unhealthy"]] == [("GPU-1111", 94), ("all", None)]
 
     def test_flags_instead_of_a_dump(self):
-        found = kubelet.parse_plugin_log("nvidia-device-plugin --fail-on-init-error=false --mig-strategy=mixed --device-list-strategy=envvar,cdi-cri\nFAIL_ON_INIT_ERROR=true\n")
+        found = kubelet.parse_plugin_log(
+            "nvidia-device-plugin --fail-on-init-error=false --mig-strategy=mixed --device-list-strategy=envvar,cdi-cri\n"
+            "FAIL_ON_INIT_ERROR=true\n"
+        )
         assert (found["fail_on_init_error"], found["mig_strategy"], found["device_list_strategy"]) == (True, "mixed", ["envvar", "cdi-cri"])
 
     def test_start_errors_and_retry(self):
-        text = "E0409 06:34:20.000000 1 server.go:146] Could not register device plugin: context deadline exceeded\nI0409 06:34:20.0 1 main.go:1] Failed to start one or more plugins. Retrying in 30s...\n"
+        text = (
+            "E0409 06:34:20.000000 1 server.go:146] Could not register device plugin: context deadline exceeded\n"
+            "I0409 06:34:20.0 1 main.go:1] Failed to start one or more plugins. Retrying in 30s...\n"
+        )
         found = kubelet.parse_plugin_log(text)
         assert len(found["start_errors"]) == 1 and found["retrying"]
 
     def test_waiting_for_the_driver(self):
         assert kubelet.parse_plugin_log("waiting for the driver validations to be ready...\n")["waiting_for_driver"]
-        assert not kubelet.parse_plugin_log("waiting for the driver validations to be ready...\n" + fixture("plugin.0.17.txt"))["waiting_for_driver"]
+        assert not kubelet.parse_plugin_log("waiting for the driver validations to be ready...\n" + fixture("plugin.0.17.txt"))[
+            "waiting_for_driver"
+        ]
 
     def test_shutdown(self):
         found = kubelet.parse_plugin_log('I0409 06:34:20.000000 1 main.go:1] Received signal "terminated", shutting down.\n')
@@ -126,19 +137,30 @@ class TestKubeletLog:
         assert len(found["checkpoint_missing"]) == 1 and found["root_dir"] == "/data/kubelet"
 
     def test_year_from_the_journal(self):
-        line = '2024-05-02T06:55:30+0000 gpu-a kubelet[1500]: I0502 06:55:30.000000    1500 server.go:144] "Got registration request from device plugin with resource" resourceName="nvidia.com/gpu"'
+        line = (
+            '2024-05-02T06:55:30+0000 gpu-a kubelet[1500]: I0502 06:55:30.000000    1500 server.go:144] "Got registration'
+            ' request from device plugin with resource" resourceName="nvidia.com/gpu"'
+        )
         (registration,) = kubelet.parse_kubelet_log(line + "\n")["registrations"]
         assert registration["time"] == "2024-05-02T06:55:30+00:00" and registration["time_text"] == "2024-05-02T06:55:30+0000"
 
     def test_klog_alone_has_no_year(self):
-        line = 'I0107 20:32:59.870066    1500 server.go:144] "Got registration request from device plugin with resource" resourceName="nvidia.com/mig-1g.10gb"'
+        line = (
+            'I0107 20:32:59.870066    1500 server.go:144] "Got registration request from device plugin with resource"'
+            ' resourceName="nvidia.com/mig-1g.10gb"'
+        )
         (registration,) = kubelet.parse_kubelet_log(line)["registrations"]
-        assert (registration["resource"], registration["time"], registration["time_text"]) == ("nvidia.com/mig-1g.10gb", "01-07T20:32:59", "I0107 20:32:59.870066")
+        assert (registration["resource"], registration["time"], registration["time_text"]) == (
+            "nvidia.com/mig-1g.10gb",
+            "01-07T20:32:59",
+            "I0107 20:32:59.870066",
+        )
 
     def test_words_before_structured_logging(self):
         found = kubelet.parse_kubelet_log(
             'I0107 20:32:59.870066 1500 manager.go:399] Got registration request from device plugin with resource name "nvidia.com/gpu"\n'
-            "E0107 20:33:59.870066 1500 endpoint.go:104] listAndWatch ended unexpectedly for device plugin nvidia.com/gpu with error rpc error: code = Unavailable\n"
+            "E0107 20:33:59.870066 1500 endpoint.go:104] listAndWatch ended unexpectedly for device plugin nvidia.com/gpu"
+            " with error rpc error: code = Unavailable\n"
         )
         assert found["registrations"][0]["resource"] == "nvidia.com/gpu" and found["ended"][0]["resource"] == "nvidia.com/gpu"
 
@@ -164,7 +186,9 @@ class TestCheckpoint:
         assert kubelet.parse_checkpoint("# cat kubelet_internal_checkpoint\n" + fixture("kubelet_checkpoint.json"))["error"] is None
 
     def test_old_form_without_data(self):
-        assert kubelet.parse_checkpoint('{"PodDeviceEntries": null, "RegisteredDevices": {"nvidia.com/gpu": ["a"]}}')["registered"] == {"nvidia.com/gpu": ["a"]}
+        assert kubelet.parse_checkpoint('{"PodDeviceEntries": null, "RegisteredDevices": {"nvidia.com/gpu": ["a"]}}')["registered"] == {
+            "nvidia.com/gpu": ["a"]
+        }
 
     @pytest.mark.parametrize("text", ["", "{", '{"a": 1}', "[]", '{"Data": []}', '{"a":' * 50000])
     def test_unreadable(self, text):
@@ -178,10 +202,18 @@ class TestFlagsAndDirectories:
         [
             ("/usr/bin/kubelet --root-dir=/data/kubelet --cpu-manager-policy=static", "root_dir", "/data/kubelet"),
             ("/usr/bin/kubelet\0--root-dir\0/data/kubelet\0--v=2", "root_dir", "/data/kubelet"),
-            ('FLAG: --container-runtime-endpoint="unix:///run/containerd/containerd.sock"', "runtime_endpoint", "unix:///run/containerd/containerd.sock"),
+            (
+                'FLAG: --container-runtime-endpoint="unix:///run/containerd/containerd.sock"',
+                "runtime_endpoint",
+                "unix:///run/containerd/containerd.sock",
+            ),
             ("topologyManagerPolicy: single-numa-node", "topology_manager_policy", "single-numa-node"),
             ('{"cpuManagerPolicy":"static","x":1}', "cpu_manager_policy", "static"),
-            ("containerRuntimeEndpoint: unix:///run/k3s/containerd/containerd.sock", "runtime_endpoint", "unix:///run/k3s/containerd/containerd.sock"),
+            (
+                "containerRuntimeEndpoint: unix:///run/k3s/containerd/containerd.sock",
+                "runtime_endpoint",
+                "unix:///run/k3s/containerd/containerd.sock",
+            ),
             ("# cpuManagerPolicy: static", "cpu_manager_policy", None),
         ],
     )
@@ -189,7 +221,9 @@ class TestFlagsAndDirectories:
         assert kubelet.parse_kubelet_flags(text + "\n")[field] == value
 
     def test_flag_wins_over_file(self):
-        assert kubelet.parse_kubelet_flags("kubelet --cpu-manager-policy=static\ncpuManagerPolicy: none\n")["cpu_manager_policy"] == "static"
+        assert (
+            kubelet.parse_kubelet_flags("kubelet --cpu-manager-policy=static\ncpuManagerPolicy: none\n")["cpu_manager_policy"] == "static"
+        )
 
     def test_device_plugins(self):
         found = kubelet.parse_ls_device_plugins(fixture("ls_device_plugins.txt"))
@@ -230,21 +264,34 @@ class TestValidator:
         [
             ("all validations are successful", "all", True, False),
             ("toolkit is ready", "toolkit", True, False),
-            ("toolkit is not ready\nError: error validating toolkit installation: exec: \"nvidia-smi\": executable file not found in $PATH", "toolkit", False, True),
+            (
+                'toolkit is not ready\nError: error validating toolkit installation: exec: "nvidia-smi": executable file not'
+                " found in $PATH",
+                "toolkit",
+                False,
+                True,
+            ),
             ("[Vector addition of 50000 elements]\nTest PASSED\nDone", "cuda", True, False),
             ("[Vector addition of 50000 elements]\nFailed to allocate device vector A (error code unknown error)!", "cuda", False, True),
             ('time="x" level=info msg="pod nvidia-cuda-validator-abcde have run successfully"', "cuda", True, False),
             ('time="x" level=info msg="pod nvidia-device-plugin-validator-abcde have run successfully"', "plugin", True, False),
             ("GPU resources are not yet discovered by the node, retry: 12", "plugin", False, False),
-            ("Error: error validating plugin installation: gave up waiting for pod nvidia-device-plugin-validator-x to be available", "plugin", False, True),
             (
-                'time="x" level=info msg="Detected a pre-installed driver on the host"\ntime="x" level=info msg="creating symlinks under /dev/char that correspond to NVIDIA character devices"',
+                "Error: error validating plugin installation: gave up waiting for pod nvidia-device-plugin-validator-x to be available",
+                "plugin",
+                False,
+                True,
+            ),
+            (
+                'time="x" level=info msg="Detected a pre-installed driver on the host"\n'
+                'time="x" level=info msg="creating symlinks under /dev/char that correspond to NVIDIA character devices"',
                 "driver",
                 True,
                 False,
             ),
             (
-                'msg="creating symlinks under /dev/char that correspond"\nmsg="Error: error validating driver installation: error creating symlink creator: x"',
+                'msg="creating symlinks under /dev/char that correspond"\nmsg="Error: error validating driver installation:'
+                ' error creating symlink creator: x"',
                 "driver",
                 False,
                 True,
@@ -260,7 +307,10 @@ class TestValidator:
         assert (found["step"], found["waiting"], found["done"]) == ("cuda", True, False)
 
     def test_toolkit_step_ends_with_the_table_of_nvidia_smi(self):
-        text = "running command nvidia-smi with args []\n| NVIDIA-SMI 535.129.03             Driver Version: 535.129.03   CUDA Version: 12.2     |\n"
+        text = (
+            "running command nvidia-smi with args []\n| NVIDIA-SMI 535.129.03             Driver Version: 535.129.03  "
+            " CUDA Version: 12.2     |\n"
+        )
         found = kubelet.parse_validator_log(text)
         assert (found["step"], found["done"], found["waiting"]) == ("toolkit", True, False)
 

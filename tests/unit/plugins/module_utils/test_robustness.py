@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import pathlib
+import sys
 import time
 
 import pytest
@@ -26,7 +28,15 @@ TEXT, NUMBER, FLAG = (str, type(None)), (int, type(None)), (bool, type(None))
 # What every answer has, whatever the text: key -> type.
 ALWAYS = {
     "lspci": {"devices": list},
-    "kernel_log": {"xids": list, "loaded_version": TEXT, "open_module": FLAG, "linux_version": TEXT, "rminit_failed": list, "gpus_seen": list, "probe_failed": NUMBER},
+    "kernel_log": {
+        "xids": list,
+        "loaded_version": TEXT,
+        "open_module": FLAG,
+        "linux_version": TEXT,
+        "rminit_failed": list,
+        "gpus_seen": list,
+        "probe_failed": NUMBER,
+    },
     "nvidia_smi": {"error": TEXT, "gpus": list, "nvml_version": TEXT},
     "nvidia_smi_list": {"gpus": list},
     "nvidia_smi_q": {"attached_gpus": NUMBER, "gpus": list},
@@ -76,7 +86,14 @@ ALWAYS = {
         "lines": dict,
     },
     "cdi_spec": {"devices": list, "host_paths": list, "versions": list},
-    "nvidia_container_cli": {"cli_version": TEXT, "nvrm_version": TEXT, "cuda_version": TEXT, "devices": int, "error": TEXT, "healthy": bool},
+    "nvidia_container_cli": {
+        "cli_version": TEXT,
+        "nvrm_version": TEXT,
+        "cuda_version": TEXT,
+        "devices": int,
+        "error": TEXT,
+        "healthy": bool,
+    },
     "nvidia_ctk": {"version": TEXT, "cdi_devices": list, "error": TEXT},
     "systemctl": {"units": dict, "lines": dict},
     "log:device_plugin": {
@@ -104,13 +121,34 @@ ALWAYS = {
 ALWAYS["containerd_dump"] = ALWAYS["containerd_config"]
 # What each element of a list has.
 ELEMENTS = {
-    ("lspci", "devices"): {"address": str, "class_name": str, "class_id": TEXT, "name": str, "device_id": TEXT, "rev": TEXT, "driver": TEXT, "modules": list, "gpu": bool, "nvswitch": bool, "line": str},
+    ("lspci", "devices"): {
+        "address": str,
+        "class_name": str,
+        "class_id": TEXT,
+        "name": str,
+        "device_id": TEXT,
+        "rev": TEXT,
+        "driver": TEXT,
+        "modules": list,
+        "gpu": bool,
+        "nvswitch": bool,
+        "line": str,
+    },
     ("kernel_log", "xids"): {"pci": TEXT, "xid": int, "text": str, "pid": NUMBER, "time": TEXT, "line": str, "lineno": int},
     ("kernel_log", "rminit_failed"): {"pci": TEXT, "code": str, "line": str},
     ("nvidia_smi", "gpus"): {"index": int, "name": str, "pci": TEXT, "mig": FLAG, "err": bool},
     ("nvidia_smi_list", "gpus"): {"index": int, "name": str, "uuid": str, "mig": list},
     ("nvidia_smi_q", "gpus"): {"remap_pending": FLAG, "remap_failed": FLAG, "ecc_uncorrected": NUMBER},
-    ("dkms_status", "entries"): {"name": str, "version": str, "kernel": TEXT, "arch": TEXT, "state": str, "note": str, "line": str, "nvidia": bool},
+    ("dkms_status", "entries"): {
+        "name": str,
+        "version": str,
+        "kernel": TEXT,
+        "arch": TEXT,
+        "state": str,
+        "note": str,
+        "line": str,
+        "nvidia": bool,
+    },
     ("packages", "packages"): {"name": str, "version": str, "arch": TEXT, "state": TEXT, "line": str},
     ("package_history", "transactions"): {"time": TEXT, "command": TEXT, "changes": list, "line": str},
     ("log:device_plugin", "registered"): {"resource": str, "time": TEXT, "line": str},
@@ -121,9 +159,12 @@ ELEMENTS = {
 SAMPLES = sorted(path for path in FIXTURES.iterdir() if path.is_file())
 # Words of the real programs, so that made-up lines come near the patterns.
 WORDS = st.sampled_from(
-    "NVRM: Xid (PCI:0000:9b:00): 79, pid=1 name=x nvidia / , : = [ ] { } \" ' | + -> installed nvidia/535.1 5.15.0-91-generic x86_64: ii 195, Active: active "
-    "(running) since version = 3 [plugins.cri.containerd.runtimes.nvidia] Start-Date: Upgrade: a:amd64 (1, 2) GPU 0: (UUID: GPU-1) I0107 20:32:59.870066 "
-    "Registered device plugin for 'nvidia.com/gpu' with Kubelet {{ }} --root-dir= \"replicas\": 4 kind: hostPath: /dev/nvidia0 00:1e.0 3D controller: NVIDIA".split(" ")
+    "NVRM: Xid (PCI:0000:9b:00): 79, pid=1 name=x nvidia / , : = [ ] { } \" ' | + -> installed nvidia/535.1 5.15.0-91-generic"
+    " x86_64: ii 195, Active: active "
+    "(running) since version = 3 [plugins.cri.containerd.runtimes.nvidia] Start-Date: Upgrade: a:amd64 (1, 2) GPU 0: (UUID:"
+    " GPU-1) I0107 20:32:59.870066 "
+    "Registered device plugin for 'nvidia.com/gpu' with Kubelet {{ }} --root-dir= \"replicas\": 4 kind: hostPath:"
+    " /dev/nvidia0 00:1e.0 3D controller: NVIDIA".split(" ")
 )
 MADE_UP = st.lists(st.lists(WORDS, max_size=12).map(" ".join), max_size=12).map("\n".join)
 
@@ -148,13 +189,37 @@ def _lines(value):
     """Every quoted line in an answer."""
     if isinstance(value, dict):
         for key, item in value.items():
-            if isinstance(item, str) and key in ("line", "error_line", "nvml_error_line", "waiting_line", "exit_line", "loaded_line", "reason_line"):
+            if isinstance(item, str) and key in (
+                "line",
+                "error_line",
+                "nvml_error_line",
+                "waiting_line",
+                "exit_line",
+                "loaded_line",
+                "reason_line",
+            ):
                 yield item
             else:
                 yield from _lines(item)
     elif isinstance(value, list):
         for item in value:
             yield from _lines(item)
+
+
+@pytest.mark.parametrize("module", [driver, hardware, kubelet, runner, runtime], ids=lambda module: module.__name__.rpartition(".")[2])
+def test_runs_on_a_gpu_host(module):
+    """Python 3.8's grammar, the standard library, and nothing of the controller's."""
+    tree = ast.parse(pathlib.Path(module.__file__).read_text(encoding="utf-8"), feature_version=(3, 8))
+    for node in ast.walk(tree):
+        names = (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+        for name in names:
+            assert name.split(".")[0] in sys.stdlib_module_names or name.startswith("ansible_collections.gpuops.node.plugins.module_utils")
 
 
 def test_every_parser_is_described():
@@ -223,7 +288,7 @@ LONG = {
     "slashes": "/" * 10**6,
     "equals": "a=" * 500000,
     "colons": "a: " * 330000,
-    "quotes": "\"a\":" * 250000,
+    "quotes": '"a":' * 250000,
     "brackets": "[" * 500000 + "{" * 500000,
     "json": '{"a":' * 160000,
     "xid": "NVRM: Xid (" * 90000,
@@ -251,8 +316,9 @@ def test_a_megabyte_on_one_line(shape):
 
 # Lines as a log repeats them; the parsers of logs must not slow down with their number.
 MANY = {
-    "kernel_log": "May  2 09:40:01 gpu-a kernel: [26934.118010] audit: type=1400 apparmor=\"ALLOWED\" operation=\"open\"\n",
-    "kubelet_log": 'May 02 06:55:30 gpu-a kubelet[1]: I0502 06:55:30.000000 1500 reconciler.go:224] "operationExecutor.VerifyControllerAttachedVolume started"\n',
+    "kernel_log": 'May  2 09:40:01 gpu-a kernel: [26934.118010] audit: type=1400 apparmor="ALLOWED" operation="open"\n',
+    "kubelet_log": "May 02 06:55:30 gpu-a kubelet[1]: I0502 06:55:30.000000 1500 reconciler.go:224]"
+    ' "operationExecutor.VerifyControllerAttachedVolume started"\n',
     "log:device_plugin": "2024/05/02 06:55:30 some message of another program that went to the same log\n",
     "log:driver": "  CC [M]  /usr/src/nvidia-550.90.07/kernel/nvidia/nv-pci.o\n",
     "log:validator": 'time="2024-05-02T06:58:00Z" level=info msg="something"\n',

@@ -79,15 +79,21 @@ class TestContainerd:
         assert found["fragment"] and found["error"] is None and found["default_runtime"] == "runc" and found["version"] == 2
 
     def test_indented_fragment(self):
-        found = runtime.parse_containerd_config('      [plugins.cri.containerd.runtimes.nvidia.options]\n        BinaryName = "/usr/bin/nvidia-container-runtime"\n')
+        found = runtime.parse_containerd_config(
+            '      [plugins.cri.containerd.runtimes.nvidia.options]\n        BinaryName = "/usr/bin/nvidia-container-runtime"\n'
+        )
         assert found["forms"] == ["v1"] and found["runtimes"]["nvidia"]["form"] == "v1"
 
     def test_array_over_several_lines(self):
-        found = runtime.parse_containerd_config('imports = [\n  "/a/*.toml", # first\n  "/b/*.toml",\n]\ndisabled_plugins = [ "io.containerd.grpc.v1.cri" ]\n')
+        found = runtime.parse_containerd_config(
+            'imports = [\n  "/a/*.toml", # first\n  "/b/*.toml",\n]\ndisabled_plugins = [ "io.containerd.grpc.v1.cri" ]\n'
+        )
         assert found["imports"] == ["/a/*.toml", "/b/*.toml"] and found["cri_disabled"]
 
     def test_array_without_end_does_not_swallow_the_rest(self):
-        found = runtime.parse_containerd_config('imports = [\nversion = 2\n[plugins."io.containerd.grpc.v1.cri".containerd]\ndefault_runtime_name = "nvidia"\n')
+        found = runtime.parse_containerd_config(
+            'imports = [\nversion = 2\n[plugins."io.containerd.grpc.v1.cri".containerd]\ndefault_runtime_name = "nvidia"\n'
+        )
         assert found["error"] and found["version"] == 2 and found["default_runtime"] == "nvidia"
 
     def test_engine_that_refuses(self):
@@ -105,7 +111,9 @@ def test_duplicate_table_is_an_error_of_the_file():
     assert found["error"] and found["version"] == 2
 
 
-_KEYS = st.one_of(st.from_regex(r"[A-Za-z0-9_-]{1,8}", fullmatch=True), st.sampled_from(["io.containerd.grpc.v1.cri", "a b", "", "ü", 'q"x', "it's"]))
+_KEYS = st.one_of(
+    st.from_regex(r"[A-Za-z0-9_-]{1,8}", fullmatch=True), st.sampled_from(["io.containerd.grpc.v1.cri", "a b", "", "ü", 'q"x', "it's"])
+)
 _SCALARS = st.one_of(
     st.booleans(),
     st.integers(-(2**40), 2**40),
@@ -183,13 +191,18 @@ class TestCrioAndToolkit:
         assert found["lines"]["root"] == 'root = "/run/nvidia/driver"' and found["skip_mode_detection"] is False
 
     def test_toolkit_piece_without_header(self):
-        found = runtime.parse_toolkit_config('root = "/"\nno-cgroups = false\nmode = "cdi"\naccept-nvidia-visible-devices-as-volume-mounts = true\n')
+        found = runtime.parse_toolkit_config(
+            'root = "/"\nno-cgroups = false\nmode = "cdi"\naccept-nvidia-visible-devices-as-volume-mounts = true\n'
+        )
         assert (found["root"], found["no_cgroups"], found["mode"], found["volume_mounts"]) == ("/", False, "cdi", True)
 
 
 class TestDocker:
     def test_daemon(self):
-        text = '{"default-runtime": "nvidia", "runtimes": {"nvidia": {"args": [], "path": "nvidia-container-runtime"}}, "features": {"cdi": true}, "exec-opts": ["native.cgroupdriver=systemd"], "live-restore": false}'
+        text = (
+            '{"default-runtime": "nvidia", "runtimes": {"nvidia": {"args": [], "path": "nvidia-container-runtime"}},'
+            ' "features": {"cdi": true}, "exec-opts": ["native.cgroupdriver=systemd"], "live-restore": false}'
+        )
         found = runtime.parse_docker_daemon(text)
         assert found["runtimes"] == {"nvidia": {"binary": "nvidia-container-runtime"}} and found["error"] is None
         assert (found["default_runtime"], found["cdi"], found["cgroup_driver"], found["live_restore"]) == ("nvidia", True, "systemd", False)
@@ -212,11 +225,20 @@ class TestDocker:
         assert found["cdi_spec_dirs"] == ["/etc/cdi", "/var/run/cdi"]
 
     def test_info_json(self):
-        found = runtime.parse_docker_info('{"Runtimes": {"runc": {}, "nvidia": {}}, "DefaultRuntime": "runc", "ServerVersion": "27.0", "CgroupDriver": "cgroupfs"}')
-        assert (found["runtimes"], found["default_runtime"], found["version"], found["cgroup_driver"]) == (["nvidia", "runc"], "runc", "27.0", "cgroupfs")
+        found = runtime.parse_docker_info(
+            '{"Runtimes": {"runc": {}, "nvidia": {}}, "DefaultRuntime": "runc", "ServerVersion": "27.0", "CgroupDriver": "cgroupfs"}'
+        )
+        assert (found["runtimes"], found["default_runtime"], found["version"], found["cgroup_driver"]) == (
+            ["nvidia", "runc"],
+            "runc",
+            "27.0",
+            "cgroupfs",
+        )
 
     def test_info_daemon_down(self):
-        assert "Cannot connect" in runtime.parse_docker_info("Cannot connect to the Docker daemon at unix:///var/run/docker.sock.\n")["error"]
+        assert (
+            "Cannot connect" in runtime.parse_docker_info("Cannot connect to the Docker daemon at unix:///var/run/docker.sock.\n")["error"]
+        )
 
 
 class TestCdi:
@@ -264,7 +286,10 @@ class TestCdi:
 
     def test_container_cli_version_and_csv(self):
         assert runtime.parse_nvidia_container_cli("cli-version: 1.14.3\nlib-version: 1.14.3\n")["cli_version"] == "1.14.3"
-        text = "NVRM version,CUDA version\n535.129.03,12.2\n\nDevice Index,Device Minor,Model,Brand,GPU UUID,Bus Location,Architecture\n0,0,A100,Nvidia,GPU-1,00000000:07:00.0,8.0\n"
+        text = (
+            "NVRM version,CUDA version\n535.129.03,12.2\n\nDevice Index,Device Minor,Model,Brand,GPU UUID,Bus"
+            " Location,Architecture\n0,0,A100,Nvidia,GPU-1,00000000:07:00.0,8.0\n"
+        )
         found = runtime.parse_nvidia_container_cli(text)
         assert (found["nvrm_version"], found["cuda_version"], found["devices"], found["healthy"]) == ("535.129.03", "12.2", 1, True)
 
@@ -281,7 +306,9 @@ class TestCdi:
         ],
     )
     def test_ctk_error(self, line):
-        found = runtime.parse_nvidia_ctk("INFO[0000] Auto-detected mode as \"nvml\"\nINFO[0000] Using driver version 535.183.06\n" + line + "\n")
+        found = runtime.parse_nvidia_ctk(
+            'INFO[0000] Auto-detected mode as "nvml"\nINFO[0000] Using driver version 535.183.06\n' + line + "\n"
+        )
         assert found["error"] == "failed to generate CDI spec: failed to initialize NVML: ERROR_LIBRARY_NOT_FOUND"
         assert (found["mode"], found["driver_version"]) == ("nvml", "535.183.06")
 
@@ -294,7 +321,12 @@ class TestSystemctl:
         assert (engine["load"], engine["active"], engine["sub"], engine["enabled"]) == ("loaded", "active", "running", "enabled")
         assert (engine["since"], engine["pid"]) == ("2024-05-02T06:55:20Z", 1234)
         fabric = units["nvidia-fabricmanager.service"]
-        assert (fabric["active"], fabric["result"], fabric["enabled"], fabric["since"]) == ("failed", "exit-code", "disabled", "2024-05-02T06:56:01Z")
+        assert (fabric["active"], fabric["result"], fabric["enabled"], fabric["since"]) == (
+            "failed",
+            "exit-code",
+            "disabled",
+            "2024-05-02T06:56:01Z",
+        )
         assert (units["nvidia-persistenced.service"]["active"], units["nvidia-persistenced.service"]["enabled"]) == ("inactive", "static")
         kubelet = units["kubelet.service"]
         assert (kubelet["active"], kubelet["sub"], kubelet["result"]) == ("activating", "auto-restart", "exit-code")
@@ -307,7 +339,10 @@ class TestSystemctl:
         assert (units["kubelet.service"]["active"], units["kubelet.service"]["since"]) == ("failed", "2024-05-02T08:00:00Z")
 
     def test_show_without_blank_lines_and_without_id(self):
-        text = "$ systemctl show -p ActiveState,ActiveEnterTimestamp containerd kubelet\nActiveState=active\nActiveEnterTimestamp=Thu 2024-05-02 06:55:20 UTC\nActiveState=inactive\n"
+        text = (
+            "$ systemctl show -p ActiveState,ActiveEnterTimestamp containerd kubelet\nActiveState=active\n"
+            "ActiveEnterTimestamp=Thu 2024-05-02 06:55:20 UTC\nActiveState=inactive\n"
+        )
         units = runtime.parse_systemctl(text)["units"]
         assert units["containerd.service"]["active"] == "active" and units["kubelet.service"]["active"] == "inactive"
 

@@ -350,8 +350,11 @@ def _words(view: View, decision: walk.Decision) -> _Words:
     return words
 
 
-def _variant(view: View, mend: dict[str, t.Any]) -> dict[str, t.Any]:
+def _variant(view: View, mend: dict[str, t.Any], quotes: list[Quote]) -> dict[str, t.Any]:
     variants = mend.get("variants") or {}
+    for variant in variants.values():
+        if variant.get("when") and any(re.search(variant["when"], quote.text) for quote in quotes):
+            return variant
     if view.flavour in variants:
         return variants[view.flavour]
     if "container" in variants and (view.logs("driver") or view.logs("driver_manager") or view.pods_of("driver")):
@@ -363,14 +366,14 @@ def _variant(view: View, mend: dict[str, t.Any]) -> dict[str, t.Any]:
 
 def _mend(view: View, decision: walk.Decision, words: _Words) -> dict[str, t.Any]:
     entry = catalogue.faults()[decision.fault]["mend"]
-    chosen = {**entry, **_variant(view, entry)}
+    claim = decision.claims.get(decision.fault)
+    chosen = {**entry, **_variant(view, entry, claim.quotes(12) if claim else decision.evidence)}
 
     def fill(text: str) -> str:
         return re.sub(r"\{(\w+)\}", lambda m: words[m.group(1)], text)
 
     by = chosen["by"]
     refused: list[str] = []
-    claim = decision.claims.get(decision.fault)
     owned = next((f for f in claim.findings if f.remedy), None) if claim else None
     if owned:
         # Whose mark it is decides what may be done: the catalogue's steps are for marks that may be undone.

@@ -448,12 +448,13 @@ def _candidates(view: t.Any, verdict: t.Mapping[str, t.Any]) -> list[Since]:
     node, found = view.node, []
     root = [e for e in at(verdict, "root", "evidence") or [] if isinstance(e, t.Mapping)]
     if node is not None:
-        cordon = owners.judge_cordon(node, view.evidence, view.options.now or view.evidence.taken)
+        now = view.options.now or view.evidence.taken
+        cordon = owners.judge_cordon(node, view.evidence, now)
         if cordon.since:
             found.append(Since("cordon", cordon.since, str(cordon.since_from)))
         named = [x for x in items(node, "spec", "taints") if any(text(x, "key") and text(x, "key") in text(e, "text") for e in root)]
         for taint in named:
-            when, source = owners.taint_since(taint, node, view.options.validation_taints)
+            when, source = owners.taint_since(taint, node, now, view.options.validation_taints)
             if when:
                 found.append(Since("taint", when, f"{text(taint, 'key')}: {source}"))
         ready = condition(node, "Ready")

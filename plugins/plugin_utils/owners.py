@@ -72,6 +72,8 @@ __all__ = [
 YES, NO, UNKNOWN = "yes", "no", "unknown"
 # A node this young is still starting: its controllers deserve the time.
 YOUNG_SECONDS = 15 * 60
+# Start-up taints are set at birth, but on a node that has worked for days the mark may be a later one.
+BORN_SECONDS = 48 * 3600
 # Twins looked at for the same taint: more would say the same, a thousand times over.
 COMPARED = 50
 # Forms of evidence that hold every pod of the cluster; in the others a pod that is not there was maybe just not printed.
@@ -366,7 +368,7 @@ def _carries(node: Obj, taint: Obj) -> bool | None:
     return any(text(x, "key") == text(taint, "key") and text(x, "effect") == text(taint, "effect") for x in items(node, "spec", "taints"))
 
 
-def _since(taint: Obj, entry: Obj, node: Obj) -> tuple[str | None, str | None]:
+def _since(taint: Obj, entry: Obj, node: Obj, now: t.Any) -> tuple[str | None, str | None]:
     if parse_time(text(taint, "timeAdded")):
         return text(taint, "timeAdded"), "the taint's timeAdded"
     stamp = integer(text(taint, "value")) if entry.get("value_is_time") else None
@@ -376,16 +378,17 @@ def _since(taint: Obj, entry: Obj, node: Obj) -> tuple[str | None, str | None]:
     own = [w for w in writes if text(taint, "key") and f'"key":"{text(taint, "key")}"' in w[3]]
     if own and own[0][2]:
         return own[0][2], f"managedFields: {own[0][0]} wrote this taint"
-    if entry["class"] == "startup" and parse_time(at(node, "metadata", "creationTimestamp")):
+    age = age_of(node, now)
+    if entry["class"] == "startup" and age is not None and age < BORN_SECONDS and parse_time(at(node, "metadata", "creationTimestamp")):
         return text(node, "metadata", "creationTimestamp"), "the node's creation, when start-up taints are set"
     if writes and writes[0][2]:
         return writes[0][2], f"managedFields: last write to the taints, by {writes[0][0]}"
     return None, None
 
 
-def taint_since(taint: Obj, node: Obj, validation_taints: t.Iterable[str] = ()) -> tuple[str | None, str | None]:
+def taint_since(taint: Obj, node: Obj, now: t.Any = None, validation_taints: t.Iterable[str] = ()) -> tuple[str | None, str | None]:
     """Since when the node carries the taint, and which evidence says so."""
-    return _since(taint, owner_of(text(taint, "key"), validation_taints), node)
+    return _since(taint, owner_of(text(taint, "key"), validation_taints), node, now)
 
 
 def _fill(words: t.Any, node: Obj) -> str:
@@ -403,7 +406,7 @@ def judge_taint(
     """Who owns this taint of this node and what it speaks for. `twins` are healthy nodes like this one."""
     key = text(taint, "key")
     entry = owner_of(key, validation_taints)
-    since, since_from = _since(taint, entry, node)
+    since, since_from = _since(taint, entry, node, now)
     carried = [_carries(twin, taint) for twin in itertools.islice(twins, COMPARED)]
     same, bare = carried.count(True), carried.count(False)
     result = Ownership(key, str(entry["name"]), str(entry["class"]), since=since, since_from=since_from)
@@ -432,8 +435,8 @@ def judge_taint(
         "upgrade": _upgrade,
         "human": _transient,
     }
-    judge[result.cls if result.cls in judge else "health"](result, entry, node, age, waited, same)
-    result.because = f"{_show(taint)}: {result.because}"
+    judge[result.cls if result.cls in judge else "health"](result, entry, node, age, waited, same if same >= bare else 0)
+    result.because = f"Taint {_show(taint)}: {result.because}"
     return result
 
 
@@ -450,7 +453,7 @@ def _policy(result: Ownership, entry: Obj, taint: Obj, node: Obj, same: int, bar
     twins = f"{same} of {same + bare} healthy twins carry the same taint" if same else ""
     result.certainty = "certain" if same or entry["id"] == "gpu-pool" else "likely"
     facts = "; ".join(x for x in (twins, who) if x)
-    result.because = f"{_show(taint)} is policy: {facts}. {says}".strip()
+    result.because = f"Taint {_show(taint)} is policy: {facts}. {says}".strip()
     return result
 
 
@@ -459,13 +462,13 @@ def _stranger(result: Ownership, entry: Obj, taint: Obj, node: Obj, same: int, b
     who = f" {result.owner[0].upper()}{result.owner[1:]} wrote the node's taints last." if result.cls != "unknown" else ""
     if bare and not same:
         result.fault, result.certainty = "taint_not_tolerated", "likely"
-        here = f"{_show(taint)} is on this node and on none of its {bare} healthy twins"
+        here = f"Taint {_show(taint)} is on this node and on none of its {bare} healthy twins"
         result.because = f"{here}; whose it is, and whether its reason holds, is not known.{who}"
         result.remedy = _fill(entry["policy"], node)
     else:
         result.fault, result.certainty = "taint_not_tolerated", "likely" if not same else "possible"
         some = f"{same} of {same + bare} twins carry it too" if same else "and no healthy twin is known to compare with"
-        result.because = f"{_show(taint)} keeps pods without a toleration away; its owner is not known, {some}.{who}"
+        result.because = f"Taint {_show(taint)} keeps pods without a toleration away; its owner is not known, {some}.{who}"
         result.remedy = _fill(entry["policy"], node)
     return result
 

@@ -44,12 +44,12 @@ def run(folder: pathlib.Path) -> dict[str, t.Any]:
     try:
         verdict = diagnose(open_capture(str(folder), node), [node], Options())[0]
     except CaptureError as error:
-        return {"id": folder.name, "error": str(error), "fault": None, "grade": "wrong" if case.get("expected") else None, "expected": case.get("expected")}
+        return {"id": folder.name, "error": str(error), "root_fault": None, "result": "wrong" if case.get("expected") else None, "expected": case.get("expected")}
     root = verdict["root"]
     mend = verdict["mend"]
     result = {
         "id": case.get("id", folder.name),
-        "fault": root["fault"],
+        "root_fault": root["fault"],
         "layer": root["layer"],
         "certainty": root["certainty"],
         "case": verdict["case"],
@@ -58,22 +58,22 @@ def run(folder: pathlib.Path) -> dict[str, t.Any]:
         "mend": " ".join([mend["summary"], *mend["steps"]]),
         "never": mend["never"],
         "collect_next": verdict["collect_next"],
+        "result": None,
         "verdict": verdict,
-        "grade": None,
     }
     expected = case.get("expected")
     if expected:
         result["expected"] = expected
-        result["grade"] = grade(root["fault"], expected)
+        result["result"] = grade(root["fault"], expected)
     return result
 
 
 def summary(results: list[dict[str, t.Any]]) -> str:
-    graded = [r for r in results if r["grade"]]
+    graded = [r for r in results if r["result"]]
     lines = []
     per_layer: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     for result in graded:
-        per_layer[catalogue.layer_of(result["expected"]["fault"]) or "none"][result["grade"]] += 1
+        per_layer[catalogue.layer_of(result["expected"]["fault"]) or "none"][result["result"]] += 1
     lines.append(f"{'layer':<16}" + "".join(f"{g:>14}" for g in GRADES) + f"{'cases':>8}")
     totals: collections.Counter[str] = collections.Counter()
     for layer in ("hardware", "driver", "runtime", "device_plugin", "scheduler", "none"):
@@ -85,10 +85,10 @@ def summary(results: list[dict[str, t.Any]]) -> str:
     lines.append(f"{'all':<16}" + "".join(f"{totals[g]:>14}" for g in GRADES) + f"{number:>8}")
     if number:
         lines.append(f"right {100 * totals['right'] / number:.0f} %, right or acceptable {100 * (totals['right'] + totals['acceptable']) / number:.0f} %")
-    certain = [r["id"] for r in graded if r["grade"] == "wrong" and r.get("certainty") == "certain"]
+    certain = [r["id"] for r in graded if r["result"] == "wrong" and r.get("certainty") == "certain"]
     lines.append(f"wrong and certain: {len(certain)}" + (f" ({', '.join(certain)})" if certain else ""))
-    misses = [r for r in graded if r["grade"] != "right"]
-    lines += [f"  {r['grade']:<13}{r['id']}: {r['fault']} ({r.get('certainty')}), expected {r['expected']['fault']}" for r in misses]
+    misses = [r for r in graded if r["result"] != "right"]
+    lines += [f"  {r['result']:<13}{r['id']}: {r['root_fault']} ({r.get('certainty')}), expected {r['expected']['fault']}" for r in misses]
     lines += [f"  error        {r['id']}: {r['error']}" for r in results if r.get("error")]
     return "\n".join(lines)
 
@@ -110,7 +110,7 @@ def main(argv: list[str] | None = None) -> int:
     results = [run(folder) for folder in folders]
     if args.verbose:
         for result in results:
-            print(f"=== {result['id']}  [{result['grade']}]")
+            print(f"=== {result['id']}  [{result['result']}]")
             if result.get("verdict"):
                 print(narrate([result["verdict"]]))
     print(summary(results))

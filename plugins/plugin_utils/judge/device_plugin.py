@@ -171,7 +171,7 @@ def taint_text(taint: dict[str, t.Any]) -> str:
 
 
 def _operator(view: View, report: LayerReport) -> None:
-    pods = [p for p in view.evidence.of("Pod") if component_of(p["metadata"].get("name") or "") in ("operator", "nfd")]
+    pods = view.cluster.operator_pods
     for pod in pods:
         word = status_word(pod)
         component = component_of(pod["metadata"]["name"])

@@ -143,6 +143,8 @@ def _at_home(view: View, doc: Document) -> bool:
 def _form_fits(view: View, facts: dict[str, t.Any], form: str | None) -> bool:
     """Does this engine read a handler written in this form? Tables of another file version are ignored silently. (facts 1.3)"""
     version = facts.get("version")
+    if form == "v1" and version is None and not (facts.get("root") or facts.get("grpc_address")):
+        return False  # a piece of a file in the oldest table form: today's files say version = 2 and ignore it
     if form is None or version is None:
         _engine, engine_version = view.engine
         if form == "v1" and version is None and engine_version:
@@ -189,7 +191,7 @@ def _no_handler(view: View, report: LayerReport, handler: Handler | None) -> Non
         report.add("runtime_config_path_wrong", PROOF if wrong[2] else DECISIVE, wrong[0], hit.first, wrong[1], also=("runtime_not_configured",), rule="config_elsewhere")
         return
     if handler and handler.ignored:
-        report.add("runtime_not_configured", DECISIVE, "A handler is written in a table that this containerd version ignores, so the engine has none.", hit.first, handler.ignored, also=("runtime_config_path_wrong",), rule="handler_ignored")
+        report.add("runtime_not_configured", DECISIVE, "A handler is written in a table that this containerd version ignores (the form of file version 1), so the engine has none.", hit.first, handler.ignored, also=("runtime_config_path_wrong",), rule="handler_ignored")
     elif handler and handler.present and not handler.dump:
         since, since_quote = _engine_started(view)
         changed, changed_quote = _config_changed(view)

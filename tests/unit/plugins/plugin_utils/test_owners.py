@@ -107,7 +107,7 @@ def test_the_table_is_sound():
     [
         ("nvidia.com/gpu", "gpu-pool", "taint_not_tolerated"),
         ("sku", "gpu-pool-other", "taint_not_tolerated"),
-        ("qos.coreweave.cloud/interruptable", "provider-policy", "taint_not_tolerated"),
+        ("qos.coreweave.cloud/other", "provider-policy", "taint_not_tolerated"),
         ("cloud.google.com/gke-spot", "provider-policy", "taint_not_tolerated"),
         ("cloud.google.com/impending-node-termination", "spot-interruption", "taint_not_tolerated"),
         ("node-role.kubernetes.io/control-plane", "node-role", "taint_not_tolerated"),
@@ -210,7 +210,7 @@ KARPENTER = [pod("karpenter-abc", labels={"app.kubernetes.io/name": "karpenter"}
         (node(ready="False"), evidence(Pod=KARPENTER), "node_initializing", "likely"),
         # age from a table row
         (
-            {"metadata": {"name": "gpu-17"}, "_table": {"status": "Ready", "age": "41m"}, "spec": {"taints": []}},
+            {"metadata": {"name": "gpu-17"}, "_table": {"status": "Ready", "age": "55m"}, "spec": {"taints": []}},
             evidence("pasted", False),
             "taint_left_behind",
             "likely",
@@ -606,3 +606,15 @@ def test_nothing_raises_and_the_same_evidence_says_the_same(a_taint, a_node, obj
 def test_policy_is_never_removable(key, a_node):
     got = owners.judge_taint({"key": key, "effect": "NoSchedule"}, a_node, [], evidence(), NOW, [key] if key == "nvidia.com/gpu" else [])
     assert (got.cls, got.fault, got.may_remove) == ("policy", "taint_not_tolerated", False)
+
+
+def test_a_few_twins_with_the_same_leftover_change_nothing():
+    mark = taint("karpenter.sh/unregistered")
+    got = judge(mark, twins=[node("gpu-1", taints=[mark]), *(node(f"gpu-{n}") for n in range(2, 6))])
+    assert got.fault == "taint_left_behind"
+
+
+def test_a_start_up_taint_dates_from_birth_only_on_a_young_node():
+    mark = taint("karpenter.sh/unregistered")
+    assert owners.taint_since(mark, node(created="2026-08-01T11:00:00Z"), NOW)[0] == "2026-08-01T11:00:00Z"
+    assert owners.taint_since(mark, node(), NOW) == (None, None)

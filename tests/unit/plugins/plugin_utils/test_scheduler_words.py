@@ -141,7 +141,7 @@ def test_counts_of_the_preemption_part_are_not_reasons():
 
 def test_a_line_broken_by_the_terminal_and_an_event_row():
     row = (
-        "  Warning  FailedScheduling  4m35s (x39 over 50m)  default-scheduler  0/5 nodes are available: 1 node(s) had untolerated\n"
+        "  Warning  FailedScheduling  2m (x7 over 12m)  default-scheduler  0/5 nodes are available: 1 node(s) had untolerated\n"
         "  taint {a: b}, 4 Insufficient\n nvidia.com/gpu."
     )
     got = parse_failed_scheduling(row)
@@ -198,7 +198,7 @@ OTHERS = [
     ),
     ("Pod should schedule on: nodeclaim/gpu-abcde", "karpenter", "nominated", "autoscaler_pending", {"group": "nodeclaim/gpu-abcde"}),
     (
-        'request devices nums cannot exceed the total number of devices on the node." pod="a/b" request devices nums=16 node device nums=8',
+        'request devices nums cannot exceed the total number of devices on the node." pod="a/b" request devices nums=12 node device nums=4',
         "hami",
         "exceeds",
         "request_exceeds_node",

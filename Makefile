@@ -7,7 +7,7 @@ PYTHON ?= python3
 export GPUOPS_CALLER_DIR := $(or $(PWD),$(CURDIR))
 export CAPTURE LIMIT PRICE CURRENCY REPORT CASES
 
-.PHONY: help diagnose test lint unit cases link clean distclean
+.PHONY: help diagnose test lint unit cases readme link clean distclean
 
 help:
 	@echo "make diagnose                            the bundled sample: gpu-17 after a kernel update in the night"
@@ -17,6 +17,7 @@ help:
 	@echo "make test                                every test and check;  make test ONLY='unit lint'  some of them"
 	@echo "make lint | make unit                    the linters; the unit tests"
 	@echo "make cases CASES=dir REPORT=out.json     judge a folder of cases and compare with what they expect"
+	@echo "make readme                              put what the sample says into README.md"
 	@echo "make link                                make this checkout the gpuops.node that Ansible finds everywhere"
 	@echo "make clean | make distclean              remove what was built; and the Python environments too"
 
@@ -34,6 +35,9 @@ unit:
 
 cases:
 	@'$(PYTHON)' tests/tools/env.py cases
+
+readme:
+	@'$(PYTHON)' tests/tools/env.py readme
 
 link:
 	@'$(PYTHON)' tests/tools/env.py link

@@ -10,34 +10,20 @@ import typing as t
 
 from ansible_collections.gpuops.node.plugins.plugin_utils import catalogue, impact, twins, walk
 from ansible_collections.gpuops.node.plugins.plugin_utils.evidence import LAYERS, Evidence, Quote
-from ansible_collections.gpuops.node.plugins.plugin_utils.judge import DECISIVE, WEIGHTS, LayerReport, device_plugin, driver, hardware, runtime, scheduler
-from ansible_collections.gpuops.node.plugins.plugin_utils.objects import asks_for_gpu
+from ansible_collections.gpuops.node.plugins.plugin_utils.judge import (
+    DECISIVE,
+    WEIGHTS,
+    LayerReport,
+    device_plugin,
+    driver,
+    hardware,
+    runtime,
+    scheduler,
+)
 from ansible_collections.gpuops.node.plugins.plugin_utils.judge.view import Cluster, Options, View, name_of, status_word
+from ansible_collections.gpuops.node.plugins.plugin_utils.objects import asks_for_gpu
 
 SCHEMA = "gpuops.node/diagnosis/v1"
-QUESTIONS = {
-    "hardware": hardware.QUESTION,
-    "driver": driver.QUESTION,
-    "runtime": runtime.QUESTION,
-    "device_plugin": device_plugin.QUESTION,
-    "scheduler": scheduler.QUESTION,
-}
-LAYER_WORDS = {
-    "hardware": "the GPUs",
-    "driver": "the kernel driver",
-    "runtime": "the container runtime",
-    "device_plugin": "the device plugin",
-    "scheduler": "the scheduler",
-}
-# What to collect when a layer was not looked at. ({node} is filled in; each command is read-only.)
-LOOK = {
-    "hardware": ("NVIDIA devices on the bus and the kernel's words about them", "lspci -nnk -d 10de: ; dmesg -T | grep -iE 'NVRM|Xid|nvidia'", "it shows lost, missing or foreign-bound GPUs"),
-    "driver": ("module for the running kernel", "uname -r; dkms status; modinfo -k $(uname -r) nvidia; lsmod | grep nvidia; nvidia-smi", "these tell not installed, not built, not loaded and mismatched apart"),
-    "driver_container": ("the driver container's log", "kubectl logs -n gpu-operator -l app=nvidia-driver-daemonset -c nvidia-driver-ctr --tail=50 --field-selector spec.nodeName={node}", "it says which step it is at or why it stopped"),
-    "runtime": ("the engine's own view of its runtimes", "containerd config dump (or crio config, docker info); kubectl get runtimeclass", "it shows whether an nvidia handler is in force"),
-    "device_plugin": ("the plugin's pod and log on this node", "kubectl get daemonsets -A | grep -i nvidia; kubectl get pods -A -o wide --field-selector spec.nodeName={node} | grep -iE 'nvidia|gpu'; kubectl logs -p and kubectl logs of the one that waits or crashes (--previous)", "the log names the layer that stopped it"),
-    "scheduler": ("the node and the waiting pod", "kubectl get node {node} -o yaml --show-managed-fields; kubectl describe pod <the pending pod>", "they show taints, cordon, selectors and free GPUs"),
-}  # fmt: skip
 
 
 def diagnose(evidence: Evidence, nodes: list[str], options: Options | None = None) -> list[dict[str, t.Any]]:
@@ -60,7 +46,9 @@ def _one(view: View, fleet: bool) -> dict[str, t.Any]:
         reports["device_plugin"] = device_plugin.judge(view, expected, True)
         findings = [f for f in reports["device_plugin"].findings if f.rank >= WEIGHTS[DECISIVE] and f.fault not in HARMLESS_WHEN_FULL]
         findings += reports["scheduler"].findings
-        findings += [f for f in walk.from_hits(view.hits) if catalogue.layer_of(f.fault) == "scheduler"] if view.cluster.single or not fleet else []
+        findings += (
+            [f for f in walk.from_hits(view.hits) if catalogue.layer_of(f.fault) == "scheduler"] if view.cluster.single or not fleet else []
+        )
         excluded: dict[str, str] = {}
     else:
         reports.update(_lower(view, expected))
@@ -87,7 +75,10 @@ def _still_starting(reports: dict[str, LayerReport], decision: walk.Decision | N
     busy = next((r for r in reports.values() if r.at_work), None)
     if busy is None or busy.at_work is None or decision is None or walk.height(decision.fault) < LAYERS.index(busy.layer):
         return None
-    because = f"{LAYER_WORDS[busy.layer].capitalize()} is still being set up (log ends: {busy.at_work.text[:80]!r}); retries and failed probes are normal for a quarter of an hour."
+    because = (
+        f"{catalogue.layers()[busy.layer]['name'].capitalize()} is still being set up (log ends: {busy.at_work.text[:80]!r}). "
+        "Retries and failed probes are normal for a quarter of an hour."
+    )
     return walk.Decision("undetermined", busy.layer, "possible", because, [busy.at_work], [], {}, [])
 
 
@@ -130,11 +121,17 @@ def _reopened(view: View) -> bool:
         if hit.fault == "none" or hit.signature.strength not in ("decisive", "supporting", "symptom"):
             continue
         lower = any(catalogue.layer_of(f) != "scheduler" for f in (hit.fault, *hit.signature.also)) or hit.signature.id.startswith("kl.")
-        said_by_pod = hit.document.kind in PLACED or hit.document.component == "workload" or (hit.document.component == "validator" and hit.signature.strength == "decisive")
+        said_by_pod = (
+            hit.document.kind in PLACED
+            or hit.document.component == "workload"
+            or (hit.document.component == "validator" and hit.signature.strength == "decisive")
+        )
         if lower and (said_by_pod or (view.cluster.single and hit.signature.strength != "symptom")):
             return True
     if view.cluster.single:
-        return any(facts.get("error") not in (None, "not_found") for _doc, facts in view.smi) or bool(view.hit("hw.xid_app") and view.logs("workload"))
+        return any(facts.get("error") not in (None, "not_found") for _doc, facts in view.smi) or bool(
+            view.hit("hw.xid_app") and view.logs("workload")
+        )
     return False
 
 
@@ -150,22 +147,44 @@ def _quiet(view: View, full: bool, expected: int | None) -> walk.Decision:
     """No finding at all: healthy where that is proven, else undetermined."""
     if full or _full(view, expected) or (expected == 0 and view.node is not None and view.ready is not False):
         words = f"all {view.allocatable} GPUs are allocatable" if view.allocatable else "no GPU is expected to be advertised here"
-        quotes = [Quote(view.node.get("_source") or f"Node/{view.name}", f"allocatable {view.options.resource}: {view.allocatable}")] if view.node else []
-        return walk.Decision("healthy", None, "certain" if view.ready else "likely", f"The node is {'Ready and ' if view.ready else ''}{words}.", quotes, [], {}, [])
-    why = "Nothing in the evidence shows a fault, and nothing shows how many GPUs the node advertises." if view.node is None else "The evidence shows no fault, and the node does not advertise what it should."
+        quotes = (
+            [Quote(view.node.get("_source") or f"Node/{view.name}", f"allocatable {view.options.resource}: {view.allocatable}")]
+            if view.node
+            else []
+        )
+        return walk.Decision(
+            "healthy",
+            None,
+            "certain" if view.ready else "likely",
+            f"The node is {'Ready and ' if view.ready else ''}{words}.",
+            quotes,
+            [],
+            {},
+            [],
+        )
+    why = (
+        "Nothing in the evidence shows a fault, and nothing shows how many GPUs the node advertises."
+        if view.node is None
+        else "The evidence shows no fault, and the node does not advertise what it should."
+    )
     layer = None
     if view.allocatable and (expected or 0) > view.allocatable:
-        layer, why = "hardware", f"The node advertises {view.allocatable} of {expected} GPUs, and nobody has looked at the bus: hardware, driver or a plugin filter."
+        layer, why = (
+            "hardware",
+            f"The node advertises {view.allocatable} of {expected} GPUs, and nobody has looked at the bus: "
+            "hardware, driver or a plugin filter.",
+        )
     elif view.allocatable is not None:
         layer = "device_plugin" if view.nvidia_module()[0] else None
     return walk.Decision("undetermined", layer, "possible", why, [], [], {}, [])
 
 
-
 # ---- the verdict ---------------------------------------------------------------------------------------------
 
 
-def _verdict(view: View, decision: walk.Decision, reports: dict[str, LayerReport], expected: int | None, expected_from: str | None, full: bool) -> dict[str, t.Any]:
+def _verdict(
+    view: View, decision: walk.Decision, reports: dict[str, LayerReport], expected: int | None, expected_from: str | None, full: bool
+) -> dict[str, t.Any]:
     words = _words(view, decision)
     case = _case(view, decision)
     split = _split(view, expected, expected_from, decision, full)
@@ -216,12 +235,18 @@ def _plugin_down(view: View) -> bool:
     """Without the node's object: does the plugin, by its own words or its pod's state, serve nothing?"""
     if view.hit("dp.registered") and not view.hit("kl.lw_ended"):
         return False
-    if view.hit("rt.no_runtime", "rt.no_runtime_crio", "rt.no_runtime_dockershim") and any("device-plugin" in str((e.get("involvedObject") or {}).get("name")) for e in view.events):
+    if view.hit("rt.no_runtime", "rt.no_runtime_crio", "rt.no_runtime_dockershim") and any(
+        "device-plugin" in str((e.get("involvedObject") or {}).get("name")) for e in view.events
+    ):
         return True
     for pod in view.pods_of("device_plugin") + view.pods_of("validator"):
         if re.search(r"Init:|CrashLoopBackOff|ImagePull|ErrImage|Error|ContainerCreating|CreateContainer", status_word(pod)):
             return True
-    said = [h for h in view.hits if h.document.component in ("device_plugin", "validator", "toolkit", "operator") or h.signature.id.startswith(("dp.", "val."))]
+    said = [
+        h
+        for h in view.hits
+        if h.document.component in ("device_plugin", "validator", "toolkit", "operator") or h.signature.id.startswith(("dp.", "val."))
+    ]
     return any(h.signature.strength in ("decisive", "symptom") and h.fault != "gpu_marked_unhealthy" for h in said)
 
 
@@ -241,7 +266,14 @@ def _contributing(decision: walk.Decision) -> list[dict[str, t.Any]]:
             continue  # why pods avoid other nodes is no part of what is wrong with this one
         if claim.rank < WEIGHTS["supporting"] and claim.fault != "plugin_blocked_by_validation":
             continue
-        shown.append({"fault": claim.fault, "layer": catalogue.layer_of(claim.fault), "because": claim.best.because, "evidence": [q.as_dict() for q in claim.quotes(2)]})
+        shown.append(
+            {
+                "fault": claim.fault,
+                "layer": catalogue.layer_of(claim.fault),
+                "because": claim.best.because,
+                "evidence": [q.as_dict() for q in claim.quotes(2)],
+            }
+        )
     return shown[:5]
 
 
@@ -250,30 +282,64 @@ def _walk(view: View, decision: walk.Decision, reports: dict[str, LayerReport], 
     root_height = LAYERS.index(decision.layer) if decision.layer in LAYERS else None
     for place, layer in enumerate(LAYERS):
         report = reports.get(layer)
-        step: dict[str, t.Any] = {"layer": layer, "question": QUESTIONS[layer], "read": [], "found": "", "means": "", "outcome": "unknown"}
-        claims = sorted((c for c in decision.claims.values() if catalogue.layer_of(c.fault) == layer), key=lambda c: (c.fault != decision.fault, -c.rank))
+        step: dict[str, t.Any] = {
+            "layer": layer,
+            "question": catalogue.layers()[layer]["question"],
+            "read": [],
+            "found": "",
+            "means": "",
+            "outcome": "unknown",
+        }
+        claims = sorted(
+            (c for c in decision.claims.values() if catalogue.layer_of(c.fault) == layer),
+            key=lambda c: (c.fault != decision.fault, -c.rank),
+        )
         if report is None:
-            step.update(outcome="skipped", found="not read", means="The node advertises all GPUs it should and is Ready, so the layers below the scheduler work.")
+            step.update(
+                outcome="skipped",
+                found="not read",
+                means="The node advertises all GPUs it should and is Ready, so the layers below the scheduler work.",
+            )
         elif layer == "scheduler" and root_height is not None and root_height < place:
             step.update(read=_read(report, claims), **_above(view, decision, claims))
         elif layer == decision.layer and decision.fault not in ("healthy", "undetermined"):
-            step.update(read=_read(report, claims), outcome="fault", found=decision.because, means=catalogue.faults()[decision.fault]["title"] + ".")
+            step.update(
+                read=_read(report, claims), outcome="fault", found=decision.because, means=catalogue.faults()[decision.fault]["title"] + "."
+            )
         else:
             step["read"] = _read(report, claims)
             strong = [c for c in claims if c.rank >= WEIGHTS[DECISIVE]]
             if strong and decision.fault != "healthy":
                 below = root_height is not None and place > root_height
-                step.update(outcome="fault", found=strong[0].best.because, means=f"Follows from {decision.fault}." if below else catalogue.faults()[strong[0].fault]["title"] + ".")
+                step.update(
+                    outcome="fault",
+                    found=strong[0].best.because,
+                    means=f"Follows from {decision.fault}." if below else catalogue.faults()[strong[0].fault]["title"] + ".",
+                )
             elif report.ok or (report.good and not claims):
-                step.update(outcome="ok", found="; ".join(report.good) or "no fault seen", means=OK_WORDS[layer] if report.ok else "Nothing here speaks against this layer.")
+                step.update(
+                    outcome="ok",
+                    found="; ".join(report.good) or "no fault seen",
+                    means=catalogue.layers()[layer]["works"] if report.ok else "Nothing here speaks against this layer.",
+                )
             elif claims and decision.fault == "undetermined":
-                step.update(found=claims[0].best.because, means="A symptom: it shows that something at or below this layer is broken, not what.")
+                step.update(
+                    found=claims[0].best.because, means="A symptom: it shows that something at or below this layer is broken, not what."
+                )
             elif claims:
-                step.update(found=claims[0].best.because, means=f"Follows from {decision.fault}." if root_height is not None and place > root_height else "Not enough to decide anything.")
+                step.update(
+                    found=claims[0].best.because,
+                    means=f"Follows from {decision.fault}."
+                    if root_height is not None and place > root_height
+                    else "Not enough to decide anything.",
+                )
             elif report.good:
                 step.update(found="; ".join(report.good), means="Nothing here decides.")
             else:
-                step.update(found="nothing in the evidence" if not step["read"] else "nothing that decides", means="Not known: this layer was not looked at." if not step["read"] else "Neither a fault nor proof that it works.")
+                step.update(
+                    found="nothing in the evidence" if not step["read"] else "nothing that decides",
+                    means="Not known: this layer was not looked at." if not step["read"] else "Neither a fault nor proof that it works.",
+                )
         steps.append(step)
     return steps
 
@@ -282,21 +348,24 @@ def _above(view: View, decision: walk.Decision, claims: list[walk.Claim]) -> dic
     """The scheduler's layer when the root lies below it: pods that find no GPU here are a consequence, marks on the node are not."""
     marks = [c for c in claims if c.fault not in scheduler.POD_SIDE and c.rank >= WEIGHTS[DECISIVE]]
     if marks:
-        return {"outcome": "fault", "found": marks[0].best.because, "means": f"A second matter beside {decision.fault}: {catalogue.faults()[marks[0].fault]['title'].lower()}."}
+        return {
+            "outcome": "fault",
+            "found": marks[0].best.because,
+            "means": f"A second matter beside {decision.fault}: {catalogue.faults()[marks[0].fault]['title'].lower()}.",
+        }
     pods = scheduler.wanted_pods(view)
     if pods and not view.allocatable:
         number = len([p for p in view.waiting if asks_for_gpu(p)])
-        return {"outcome": "fault", "found": f"{number} GPU pod{'s wait' if number != 1 else ' waits'}, and this node has no GPU to offer.", "means": f"Follows from {decision.fault}."}
-    return {"outcome": "ok" if view.ready else "unknown", "found": "the node is Ready and takes pods" if view.ready else "not shown", "means": "Nothing here keeps GPU pods away." if view.ready else ""}
-
-
-OK_WORDS = {
-    "hardware": "The silicon answers.",
-    "driver": "The driver works.",
-    "runtime": "Containers can be given a GPU.",
-    "device_plugin": "The kubelet offers what it should.",
-    "scheduler": "The node takes pods.",
-}
+        return {
+            "outcome": "fault",
+            "found": f"{number} GPU pod{'s wait' if number != 1 else ' waits'}, and this node has no GPU to offer.",
+            "means": f"Follows from {decision.fault}.",
+        }
+    return {
+        "outcome": "ok" if view.ready else "unknown",
+        "found": "the node is Ready and takes pods" if view.ready else "not shown",
+        "means": "Nothing here keeps GPU pods away." if view.ready else "",
+    }
 
 
 def _read(report: LayerReport, claims: list[walk.Claim]) -> list[str]:
@@ -313,9 +382,17 @@ class _Words(dict[str, str]):
 
 
 UNKNOWN_WORDS = {
-    "node": "this node", "kernel": "the running kernel", "driver_version": "the driver", "pod": "the pod", "gpus": "the", "toolkit_version": "the toolkit",
-    "engine": "the container engine", "image": "the image", "taint": "the taint", "owner": "its owner",
-}  # fmt: skip
+    "node": "this node",
+    "kernel": "the running kernel",
+    "driver_version": "the driver",
+    "pod": "the pod",
+    "gpus": "the",
+    "toolkit_version": "the toolkit",
+    "engine": "the container engine",
+    "image": "the image",
+    "taint": "the taint",
+    "owner": "its owner",
+}
 
 
 def _words(view: View, decision: walk.Decision) -> _Words:
@@ -415,10 +492,9 @@ def _collect(view: View, decision: walk.Decision, reports: dict[str, LayerReport
             layers.append("scheduler")
         layers += [layer for layer in LAYERS if layer in {catalogue.layer_of(c) for c in decision.candidates}]
         if decision.layer == "driver" and (view.pods_of("driver") or view.logs("driver")):
-            layers.insert(0, "driver_container")
+            wanted.append(catalogue.layers()["driver"]["container"])
         for layer in list(dict.fromkeys(layers)) or ["scheduler", "device_plugin", "driver"]:
-            what, command, why = LOOK[layer]
-            wanted.append({"what": what, "command": command, "why": why})
+            wanted.append(catalogue.layers()[layer]["look"])
     else:
         for fault in [decision.fault, *decision.candidates[:2]]:
             wanted += catalogue.faults()[fault].get("collect") or []
@@ -447,5 +523,7 @@ def _next(view: View, verdict: dict[str, t.Any]) -> list[str]:
     if fault == "undetermined" or verdict["root"]["certainty"] == "possible":
         return [item["command"] for item in verdict["collect_next"][:1]]
     resource = verdict["resource"].replace(".", "\\.")
-    return [f"kubectl get node {node} -o jsonpath='{{.status.allocatable.{resource}}}'   # back to {verdict['expected'] or 'the full count'} when mended"]
-
+    return [
+        f"kubectl get node {node} -o jsonpath='{{.status.allocatable.{resource}}}'"
+        f"   # back to {verdict['expected'] or 'the full count'} when mended"
+    ]

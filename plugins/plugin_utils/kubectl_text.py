@@ -1733,7 +1733,9 @@ def _plain(value: t.Any, depth: int = 0, budget: list[int] | None = None) -> t.A
     if depth > MAX_DEPTH or budget[0] < 0:
         raise _Refused("too deep or too large")
     if isinstance(value, dict):
-        return {(key if isinstance(key, str) and key.isascii() else _key(key)): _plain(entry, depth + 1, budget) for key, entry in value.items()}
+        return {
+            (key if isinstance(key, str) and key.isascii() else _key(key)): _plain(entry, depth + 1, budget) for key, entry in value.items()
+        }
     if isinstance(value, (list, tuple)):
         return [_plain(entry, depth + 1, budget) for entry in value]
     if isinstance(value, str):
@@ -2074,7 +2076,14 @@ def _shape(value: Obj, hint: _Hint) -> Obj | None:
         return {"kind": kind, "metadata": dict(value)} if kind else None
     if keys <= {"type", "status", "reason", "message", "lastProbeTime", "lastTransitionTime"} and {"reason", "message"} <= keys:
         kind = _condition_kind([value]) or (hint.kind if hint.kind in ("Node", "Pod") else "")
-        return {"kind": kind, "status": {"conditions": [{"type": "PodScheduled", "status": "False", **value} if kind == "Pod" else dict(value)]}} if kind else None
+        return (
+            {
+                "kind": kind,
+                "status": {"conditions": [{"type": "PodScheduled", "status": "False", **value} if kind == "Pod" else dict(value)]},
+            }
+            if kind
+            else None
+        )
     if "handler" in keys and hint.kind == "RuntimeClass":
         return {"kind": "RuntimeClass", **value}
     if {"cpu", "memory", "pods"} <= keys:

@@ -94,7 +94,7 @@ EVENT = {
 SHAPES: dict[str, dict[str, t.Any]] = {
     "Node": NODE,
     "Pod": POD,
-    **{kind: CONTROLLER for kind in ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet", "Job")},
+    **dict.fromkeys(("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet", "Job"), CONTROLLER),
     "Event": EVENT,
     "RuntimeClass": {**_HEAD, "handler": TEXT},
     "ClusterPolicy": {**_HEAD, "spec": {"*": ANY, "toolkit": {"env": [{"name": TEXT, "value": TEXT}]}}, "status": {"state": TEXT}},

@@ -74,7 +74,17 @@ def from_hits(hits: list[Hit]) -> list[Finding]:
         weight = STRENGTH_TO_WEIGHT.get(hit.signature.strength)
         if weight and hit.fault != "none":
             quotes = [hit.first] if hit.count == 1 else [hit.first, hit.last]
-            findings.append(Finding(hit.fault, weight, first_sentence(hit.signature.meaning), quotes[:1], hit.signature.also, hit.signature.id, _ceiling(hit)))
+            findings.append(
+                Finding(
+                    hit.fault,
+                    weight,
+                    first_sentence(hit.signature.meaning),
+                    quotes[:1],
+                    hit.signature.also,
+                    hit.signature.id,
+                    _ceiling(hit),
+                )
+            )
     return findings
 
 
@@ -141,7 +151,9 @@ def _pick(claims: dict[str, Claim]) -> tuple[Claim, bool]:
     return rivals[0], not tie
 
 
-def _from_strong(strong: dict[str, Claim], claims: dict[str, Claim], everything: dict[str, Claim], symptoms: list[Finding], excluded: dict[str, str]) -> Decision:
+def _from_strong(
+    strong: dict[str, Claim], claims: dict[str, Claim], everything: dict[str, Claim], symptoms: list[Finding], excluded: dict[str, str]
+) -> Decision:
     root, alone = _pick(strong)
     proof = root.rank == WEIGHTS[PROOF]
     decisive = [f for f in root.findings if f.rank >= WEIGHTS[DECISIVE]]
@@ -151,10 +163,14 @@ def _from_strong(strong: dict[str, Claim], claims: dict[str, Claim], everything:
     top = [f for f in root.findings if f.rank == root.rank]
     capped = all(f.ceiling != "certain" for f in top)
     certainty = "certain" if alone and not capped and (proof or (not open_ids and backed)) else "likely"
-    return _decision(root, certainty, claims, everything, sorted(open_ids, key=lambda f: catalogue.order().get(f, 999)) if certainty != "certain" else [])
+    return _decision(
+        root, certainty, claims, everything, sorted(open_ids, key=lambda f: catalogue.order().get(f, 999)) if certainty != "certain" else []
+    )
 
 
-def _from_supporting(eligible: dict[str, Claim], claims: dict[str, Claim], everything: dict[str, Claim], symptoms: list[Finding], excluded: dict[str, str]) -> Decision:
+def _from_supporting(
+    eligible: dict[str, Claim], claims: dict[str, Claim], everything: dict[str, Claim], symptoms: list[Finding], excluded: dict[str, str]
+) -> Decision:
     def support(claim: Claim) -> int:
         agreeing = sum(1 for f in symptoms if claim.fault in ({f.fault} | f.also))
         others = sum(1 for c in eligible.values() if c is not claim for f in c.findings if claim.fault in f.also)

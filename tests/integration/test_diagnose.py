@@ -236,7 +236,12 @@ PLAYBOOK = """
     - ansible.builtin.debug:
         msg: "{{{{ inventory_hostname }}}} has {{{{ gpuops_diagnosis.root.fault }}}}, gpu-1 has {{{{ first.root.fault }}}}"
       vars:
-        first: "{{{{ hostvars['gpu-1'].gpuops_diagnosis }}}}"
+        first: "{{{{ gpuops_diagnosis_run.verdicts['gpu-1'] }}}}"
+- hosts: gpu-3
+  gather_facts: false
+  tasks:
+    - ansible.builtin.debug:
+        msg: "a later play knows {{{{ gpuops_diagnosis_run.sick | list }}}}"
 """
 
 
@@ -246,6 +251,7 @@ def test_the_module_and_the_role_in_a_play_of_ones_own(sick: pathlib.Path, tmp_p
     assert ran.rc == 0, ran.out
     assert f"gpu-1 has {FAULT}, gpu-1 has {FAULT}" in ran.out
     assert f"gpu-2 has healthy, gpu-1 has {FAULT}" in ran.out
+    assert "a later play knows ['gpu-1']" in ran.out
     assert "gpu-1 declared by the user 448.0" in ran.out
     assert ran.out.count("ROOT") == 1  # the module was told to print nothing
 

@@ -44,7 +44,13 @@ def run(folder: pathlib.Path) -> dict[str, t.Any]:
     try:
         verdict = diagnose(open_capture(str(folder), node), [node], Options())[0]
     except CaptureError as error:
-        return {"id": folder.name, "error": str(error), "root_fault": None, "result": "wrong" if case.get("expected") else None, "expected": case.get("expected")}
+        return {
+            "id": folder.name,
+            "error": str(error),
+            "root_fault": None,
+            "result": "wrong" if case.get("expected") else None,
+            "expected": case.get("expected"),
+        }
     root = verdict["root"]
     mend = verdict["mend"]
     result = {
@@ -84,7 +90,10 @@ def summary(results: list[dict[str, t.Any]]) -> str:
     number = sum(totals.values())
     lines.append(f"{'all':<16}" + "".join(f"{totals[g]:>14}" for g in GRADES) + f"{number:>8}")
     if number:
-        lines.append(f"right {100 * totals['right'] / number:.0f} %, right or acceptable {100 * (totals['right'] + totals['acceptable']) / number:.0f} %")
+        lines.append(
+            f"right {100 * totals['right'] / number:.0f} %, "
+            f"right or acceptable {100 * (totals['right'] + totals['acceptable']) / number:.0f} %"
+        )
     certain = [r["id"] for r in graded if r["result"] == "wrong" and r.get("certainty") == "certain"]
     lines.append(f"wrong and certain: {len(certain)}" + (f" ({', '.join(certain)})" if certain else ""))
     misses = [r for r in graded if r["result"] != "right"]

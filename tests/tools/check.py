@@ -22,6 +22,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import time
 import typing as t
 
@@ -29,6 +30,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import doclint
 import env
+import excerpt
 
 ROOT = env.ROOT
 LOGS = ROOT / "tests" / "output" / "check"
@@ -189,8 +191,18 @@ def python_version(leg: str) -> str:
     return next((env.ensure(leg) / "lib").glob("python3*")).name.removeprefix("python")
 
 
+def shadows() -> list[str]:
+    """Files beside which ansible-test's scripts would run, and that hide modules of Python's own."""
+    folder = pathlib.Path(tempfile.gettempdir() if "TMPDIR" not in os.environ else "/tmp")
+    return [str(folder / f"{name}.py") for name in sorted(sys.stdlib_module_names) if (folder / f"{name}.py").exists()]
+
+
 def ansible_test(check: Check, what: str, leg: str, copy: pathlib.Path, arguments: t.Sequence[t.Any], path: str = "") -> Done:
     """ansible-test, without a network and without touching the user's home."""
+    hidden = shadows()
+    if hidden:
+        check.expect(what, False, f"it runs scripts beside {', '.join(hidden)}, which would be taken for Python's own module: move it away")
+        return Done(1, "", 0)
     home = env.cache_dir() / "home"
     cache = home / ".ansible" / "test" / "cache"
     cache.mkdir(parents=True, exist_ok=True)
@@ -230,6 +242,11 @@ def docs(check: Check) -> None:
     for problem in doclint.problems(ROOT, tracked()):
         check.expect("documentation", False, problem)
     check.expect("links, commands and variables in the documentation", True)
+    extra = {"gpuops_capture": str(SAMPLE), "gpuops_gpu_hour_price": float(env.SAMPLE_PRICE)}
+    told = check.command("the sample", ["ansible-playbook", "diagnose.yml", "-l", SAMPLE_NODE, "-e", json.dumps(extra)])
+    readme = excerpt.README.read_text("utf-8")
+    shown = told.rc == 0 and "<!-- excerpt -->" in readme and excerpt.written(readme, told.out) == readme
+    check.expect("README.md shows what the sample says", shown, "it does not; make readme puts it right")
     copy = tree("docs", OLD)
     command = ["antsibull-docs", "lint-collection-docs", "--plugin-docs", "--skip-rstcheck", copy]
     check.command("antsibull-docs", command, ANSIBLE_COLLECTIONS_PATH=str(copy.parents[2]))

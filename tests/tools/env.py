@@ -7,6 +7,7 @@
     env.py diagnose          run diagnose.yml on a capture (CAPTURE, LIMIT, PRICE, CURRENCY, REPORT in the environment)
     env.py cases             judge a folder of cases (CASES, REPORT in the environment)
     env.py check [STEP ...]  run tests and checks
+    env.py readme            put what the sample says into README.md
     env.py link              make this checkout the collection that Ansible finds in the user's home
     env.py clean | distclean remove what was built; and the environments too
 
@@ -298,6 +299,12 @@ def check(steps):
     os.execve(command[0], command, environ(folder))
 
 
+def readme():
+    folder = ensure("diagnose")
+    command = [str(folder / "bin" / "python"), str(ROOT / "tests" / "tools" / "excerpt.py")]
+    os.execve(command[0], command, environ(folder, ANSIBLE_FORCE_COLOR="0", ANSIBLE_NOCOLOR="1"))
+
+
 def link():
     """A link in the user's collections; whatever else is there stays."""
     place = pathlib.Path(os.path.expanduser("~")) / ".ansible" / "collections" / "ansible_collections" / "gpuops" / "node"
@@ -324,7 +331,14 @@ def clean(environments):
 
 
 def main(arguments):
-    actions = {"diagnose": diagnose, "cases": cases, "link": link, "clean": lambda: clean(False), "distclean": lambda: clean(True)}
+    actions = {
+        "diagnose": diagnose,
+        "cases": cases,
+        "link": link,
+        "readme": readme,
+        "clean": lambda: clean(False),
+        "distclean": lambda: clean(True),
+    }
     try:
         if arguments[:1] == ["path"] and len(arguments) == 2 and arguments[1] in PYTHONS:
             print(ensure(arguments[1]))

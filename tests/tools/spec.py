@@ -58,7 +58,11 @@ def differences(verdict: dict[str, t.Any], expect: dict[str, t.Any]) -> list[str
     advised = " ".join([verdict["mend"]["summary"], *verdict["mend"]["steps"]]).lower()
     wrong += [f"mending advises {phrase!r}" for phrase in expect.get("mend_must_not") or [] if phrase.lower() in advised]
     asked = " ".join(" ".join(map(str, item.values())) for item in verdict["collect_next"]).lower()
-    wrong += [f"nothing asks to collect {phrase!r}: {asked or 'nothing'}" for phrase in expect.get("collect") or [] if phrase.lower() not in asked]
+    wrong += [
+        f"nothing asks to collect {phrase!r}: {asked or 'nothing'}" for phrase in expect.get("collect") or [] if phrase.lower() not in asked
+    ]
     waiting = " ".join(item["what"] for item in verdict["latent"]).lower()
-    wrong += [f"no latent fault about {phrase!r}: {waiting or 'none'}" for phrase in expect.get("latent") or [] if phrase.lower() not in waiting]
+    wrong += [
+        f"no latent fault about {phrase!r}: {waiting or 'none'}" for phrase in expect.get("latent") or [] if phrase.lower() not in waiting
+    ]
     return wrong

@@ -49,8 +49,21 @@ class LayerReport:
     at_work: Quote | None = None  # this layer is still starting, so what looks broken above it may not be
     excluded: dict[str, str] = dataclasses.field(default_factory=dict)  # fault -> the fact that rules it out
 
-    def add(self, fault: str, weight: str, because: str, *quotes: Quote | None, also: t.Iterable[str] = (), rule: str = "", ceiling: str = "certain", remedy: str = "", may_act: bool = True) -> None:
-        self.findings.append(Finding(fault, weight, because, [q for q in quotes if q], frozenset(also), rule or fault, ceiling, remedy, may_act))
+    def add(
+        self,
+        fault: str,
+        weight: str,
+        because: str,
+        *quotes: Quote | None,
+        also: t.Iterable[str] = (),
+        rule: str = "",
+        ceiling: str = "certain",
+        remedy: str = "",
+        may_act: bool = True,
+    ) -> None:
+        self.findings.append(
+            Finding(fault, weight, because, [q for q in quotes if q], frozenset(also), rule or fault, ceiling, remedy, may_act)
+        )
 
     def exclude(self, why: str, *faults: str) -> None:
         for fault in faults:

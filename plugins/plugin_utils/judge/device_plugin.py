@@ -13,15 +13,28 @@ from ansible_collections.gpuops.node.plugins.plugin_utils.evidence import Docume
 from ansible_collections.gpuops.node.plugins.plugin_utils.judge import DECISIVE, PROOF, SUPPORTING, SYMPTOM, LayerReport, scheduling
 from ansible_collections.gpuops.node.plugins.plugin_utils.judge.view import View, component_of, name_of, quote_of, status_word
 
-QUESTION = "Does the device plugin serve, and does the kubelet know the GPUs?"
-KINDS = ("describe_node", "get_pods", "get_daemonsets", "kubelet_log", "ls_device_plugins", "kubelet_checkpoint", "kubelet_flags", "validations")
+KINDS = (
+    "describe_node",
+    "get_pods",
+    "get_daemonsets",
+    "kubelet_log",
+    "ls_device_plugins",
+    "kubelet_checkpoint",
+    "kubelet_flags",
+    "validations",
+)
 
 PULL = ("ImagePullBackOff", "ErrImagePull", "InvalidImageName", "Init:ImagePullBackOff", "Init:ErrImagePull", "ErrImageNeverPull")
 DEPLOY = "nvidia.com/gpu.deploy."
-NFD_GPU = ("feature.node.kubernetes.io/pci-10de.present", "feature.node.kubernetes.io/pci-0302_10de.present", "feature.node.kubernetes.io/pci-0300_10de.present")
+NFD_GPU = (
+    "feature.node.kubernetes.io/pci-10de.present",
+    "feature.node.kubernetes.io/pci-0302_10de.present",
+    "feature.node.kubernetes.io/pci-0300_10de.present",
+)
 # Tolerations the DaemonSet controller itself adds to every pod. (kubernetes pkg/controller/daemon/util)
 DAEMONSET_TOLERATED = (
-    "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "node.kubernetes.io/disk-pressure", "node.kubernetes.io/memory-pressure",
+    "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "node.kubernetes.io/disk-pressure",
+    "node.kubernetes.io/memory-pressure",
     "node.kubernetes.io/pid-pressure", "node.kubernetes.io/unschedulable", "node.kubernetes.io/network-unavailable",
 )  # fmt: skip
 BELOW = (
@@ -32,7 +45,11 @@ DEFAULT_KUBELET_ROOT = "/var/lib/kubelet"
 
 
 def judge(view: View, expected: int | None, lower_ok: bool) -> LayerReport:
-    report = LayerReport("device_plugin", read=view.read(*KINDS) + [doc.path.rsplit("/", 1)[-1] for doc in view.logs("device_plugin") + view.logs("validator") + view.logs("operator")])
+    report = LayerReport(
+        "device_plugin",
+        read=view.read(*KINDS)
+        + [doc.path.rsplit("/", 1)[-1] for doc in view.logs("device_plugin") + view.logs("validator") + view.logs("operator")],
+    )
     _labels(view, report)
     _daemonset(view, report)
     _operator(view, report)
@@ -67,28 +84,79 @@ def _labels(view: View, report: LayerReport) -> None:
         quote = quote_of(view.node, f"{key}={value}")
         if "paused-for-" in value:
             weight = PROOF if operand in ("device-plugin", "container-toolkit", "operator-validator") else SUPPORTING
-            report.add("operands_paused", weight, f"Operand {operand} was taken off this node ({value}) and never put back.", quote, rule="paused_label")
+            report.add(
+                "operands_paused",
+                weight,
+                f"Operand {operand} was taken off this node ({value}) and never put back.",
+                quote,
+                rule="paused_label",
+            )
         elif operand in ("operands", "device-plugin") and value == "false":
             report.add("operands_disabled", PROOF, f"{key}=false keeps the operands off this node.", quote, rule="deploy_false")
         elif operand in ("operands", "device-plugin") and not value:
             # Nobody switches off by an empty string: the label lost its value, and only "true" is chosen.
-            report.add("node_label_missing", DECISIVE, f"{key} is there with an empty value, and the DaemonSet wants true.", quote, also=("operands_disabled",), rule="deploy_empty")
+            report.add(
+                "node_label_missing",
+                DECISIVE,
+                f"{key} is there with an empty value, and the DaemonSet wants true.",
+                quote,
+                also=("operands_disabled",),
+                rule="deploy_empty",
+            )
     state = view.labels.get("nvidia.com/mig.config.state")
     if state == "failed":
-        report.add("mig_config_mismatch", PROOF, "The MIG manager could not apply the configuration asked for by label.", quote_of(view.node, f"nvidia.com/mig.config={view.labels.get('nvidia.com/mig.config', '?')}, nvidia.com/mig.config.state=failed"), rule="mig_state")
+        report.add(
+            "mig_config_mismatch",
+            PROOF,
+            "The MIG manager could not apply the configuration asked for by label.",
+            quote_of(
+                view.node, f"nvidia.com/mig.config={view.labels.get('nvidia.com/mig.config', '?')}, nvidia.com/mig.config.state=failed"
+            ),
+            rule="mig_state",
+        )
     if view.labels.get("nvidia.com/gpu.product", "").endswith("-MIG-INVALID"):
-        report.add("mig_config_mismatch", PROOF, "GPU feature discovery finds MIG devices that do not fit the strategy.", quote_of(view.node, f"nvidia.com/gpu.product={view.labels['nvidia.com/gpu.product']}"), rule="mig_invalid")
+        report.add(
+            "mig_config_mismatch",
+            PROOF,
+            "GPU feature discovery finds MIG devices that do not fit the strategy.",
+            quote_of(view.node, f"nvidia.com/gpu.product={view.labels['nvidia.com/gpu.product']}"),
+            rule="mig_invalid",
+        )
     info = (view.node.get("status") or {}).get("nodeInfo") or {}
     labelled, running = view.labels.get("feature.node.kubernetes.io/kernel-version.full"), info.get("kernelVersion")
     if labelled and running and labelled != running:
-        report.add("nfd_labels_stale", DECISIVE, f"NFD's label says kernel {labelled}, the node runs {running}.", quote_of(view.node, f"feature.node.kubernetes.io/kernel-version.full={labelled}"), quote_of(view.node, f"kernelVersion: {running}"), rule="nfd_kernel")
+        report.add(
+            "nfd_labels_stale",
+            DECISIVE,
+            f"NFD's label says kernel {labelled}, the node runs {running}.",
+            quote_of(view.node, f"feature.node.kubernetes.io/kernel-version.full={labelled}"),
+            quote_of(view.node, f"kernelVersion: {running}"),
+            rule="nfd_kernel",
+        )
     release, image = view.labels.get("feature.node.kubernetes.io/system-os_release.VERSION_ID"), info.get("osImage")
-    if release and image and re.search(r"\d", str(image)) and release not in str(image) and not re.search(r"CoreOS|Talos|Bottlerocket|Container-Optimized", str(image)):
-        report.add("nfd_labels_stale", DECISIVE, f"NFD's label says OS version {release}, the node runs {image}.", quote_of(view.node, f"feature.node.kubernetes.io/system-os_release.VERSION_ID={release}"), quote_of(view.node, f"osImage: {image}"), rule="nfd_os")
+    if (
+        release
+        and image
+        and re.search(r"\d", str(image))
+        and release not in str(image)
+        and not re.search(r"CoreOS|Talos|Bottlerocket|Container-Optimized", str(image))
+    ):
+        report.add(
+            "nfd_labels_stale",
+            DECISIVE,
+            f"NFD's label says OS version {release}, the node runs {image}.",
+            quote_of(view.node, f"feature.node.kubernetes.io/system-os_release.VERSION_ID={release}"),
+            quote_of(view.node, f"osImage: {image}"),
+            rule="nfd_os",
+        )
 
 
 def plugin_daemonsets(view: View) -> list[dict[str, t.Any]]:
-    return [ds for ds in view.evidence.of("DaemonSet") if component_of(ds["metadata"].get("name") or "") == "device_plugin" and "mps" not in ds["metadata"]["name"]]
+    return [
+        ds
+        for ds in view.evidence.of("DaemonSet")
+        if component_of(ds["metadata"].get("name") or "") == "device_plugin" and "mps" not in ds["metadata"]["name"]
+    ]
 
 
 def _template(controller: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -122,18 +190,43 @@ def _daemonset(view: View, report: LayerReport) -> None:
     looked = view.evidence.looked.get("DaemonSet") == "seen" or bool(view.evidence.of("DaemonSet"))
     running = view.pods_of("device_plugin")
     if not sets:
-        if looked and not running and not view.logs("device_plugin") and view.allocatable in (0, None) and not view.evidence.of("ResourceSlice"):
+        if (
+            looked
+            and not running
+            and not view.logs("device_plugin")
+            and view.allocatable in (0, None)
+            and not view.evidence.of("ResourceSlice")
+        ):
             names = ", ".join(ds["metadata"]["name"] for ds in view.evidence.of("DaemonSet")[:4])
-            operator = view.cluster.evidence.of("ClusterPolicy") or any(component_of(d["metadata"].get("name") or "") == "operator" for d in view.cluster.workload_controllers)
-            operands = any(component_of(ds["metadata"].get("name") or "") in ("driver", "toolkit", "validator", "gfd", "dcgm") for ds in view.evidence.of("DaemonSet"))
+            operator = view.cluster.evidence.of("ClusterPolicy") or any(
+                component_of(d["metadata"].get("name") or "") == "operator" for d in view.cluster.workload_controllers
+            )
+            operands = any(
+                component_of(ds["metadata"].get("name") or "") in ("driver", "toolkit", "validator", "gfd", "dcgm")
+                for ds in view.evidence.of("DaemonSet")
+            )
             # The operator makes its DaemonSets together: a list that shows some of them was most likely cut.
-            report.add("plugin_not_deployed", SYMPTOM if operands else SUPPORTING if operator else DECISIVE, f"No device plugin DaemonSet exists{f' (there are: {names})' if names else ''}.",
-                       Quote(view.evidence.of("DaemonSet")[0].get("_source") or "DaemonSets" if view.evidence.of("DaemonSet") else "DaemonSets", "no device plugin among the DaemonSets"),
-                       also=("node_label_missing", "operator_not_running"), rule="no_daemonset")
+            report.add(
+                "plugin_not_deployed",
+                SYMPTOM if operands else SUPPORTING if operator else DECISIVE,
+                f"No device plugin DaemonSet exists{f' (there are: {names})' if names else ''}.",
+                Quote(
+                    view.evidence.of("DaemonSet")[0].get("_source") or "DaemonSets" if view.evidence.of("DaemonSet") else "DaemonSets",
+                    "no device plugin among the DaemonSets",
+                ),
+                also=("node_label_missing", "operator_not_running"),
+                rule="no_daemonset",
+            )
         return
     on_node = {_owner_name(p) for p in running}
     if len(on_node) > 1:
-        report.add("plugin_duplicate", PROOF, f"Two device plugins serve this node: {', '.join(sorted(on_node))}.", *[quote_of(p, name_of(p)) for p in running[:2]], rule="two_plugins")
+        report.add(
+            "plugin_duplicate",
+            PROOF,
+            f"Two device plugins serve this node: {', '.join(sorted(on_node))}.",
+            *[quote_of(p, name_of(p)) for p in running[:2]],
+            rule="two_plugins",
+        )
     for ds in sets:
         chosen, by_what = _selects(view, ds)
         if chosen is False and not running:
@@ -142,20 +235,48 @@ def _daemonset(view: View, report: LayerReport) -> None:
             assert view.node is not None
             missing = [key for key in NFD_GPU if key in view.labels]
             hint = "" if missing else " NFD has not labelled it as a GPU node either."
-            report.add("node_label_missing", DECISIVE, f"DaemonSet {name_of(ds)} wants {by_what}, which this node does not carry.{hint}", quote_of(ds, f"nodeSelector/affinity: {by_what}"), rule="selector_unmatched")
+            report.add(
+                "node_label_missing",
+                DECISIVE,
+                f"DaemonSet {name_of(ds)} wants {by_what}, which this node does not carry.{hint}",
+                quote_of(ds, f"nodeSelector/affinity: {by_what}"),
+                rule="selector_unmatched",
+            )
             return
         if chosen is not False and not running:
-            refused = [taint for taint in view.taints if taint.get("effect") in ("NoSchedule", "NoExecute") and taint.get("key") not in DAEMONSET_TOLERATED
-                       and scheduling.tolerates({"spec": _template(ds)}, taint) is False]
+            refused = [
+                taint
+                for taint in view.taints
+                if taint.get("effect") in ("NoSchedule", "NoExecute")
+                and taint.get("key") not in DAEMONSET_TOLERATED
+                and scheduling.tolerates({"spec": _template(ds)}, taint) is False
+            ]
             if refused and _template(ds):
                 taint = refused[0]
                 assert view.node is not None
-                report.add("operand_taint_not_tolerated", PROOF, f"The plugin's DaemonSet does not tolerate taint {taint_text(taint)}.", quote_of(view.node, f"taint {taint_text(taint)}"), quote_of(ds, "tolerations of its pod template"), rule="operand_taint")
+                report.add(
+                    "operand_taint_not_tolerated",
+                    PROOF,
+                    f"The plugin's DaemonSet does not tolerate taint {taint_text(taint)}.",
+                    quote_of(view.node, f"taint {taint_text(taint)}"),
+                    quote_of(ds, "tolerations of its pod template"),
+                    rule="operand_taint",
+                )
                 return
         desired = (ds.get("status") or {}).get("desiredNumberScheduled")
         if desired == 0 and not running:
-            selector = ", ".join(f"{k}={v}" for k, v in ((ds.get("spec") or {}).get("nodeSelector") or _template(ds).get("nodeSelector") or {}).items())
-            report.add("node_label_missing", DECISIVE if selector else SUPPORTING, f"DaemonSet {name_of(ds)} chooses no node (DESIRED 0){f'; it wants {selector}' if selector else ''}.", quote_of(ds, "desiredNumberScheduled: 0"), also=("operands_disabled", "plugin_not_deployed"), rule="desired_zero", ceiling="likely")
+            selector = ", ".join(
+                f"{k}={v}" for k, v in ((ds.get("spec") or {}).get("nodeSelector") or _template(ds).get("nodeSelector") or {}).items()
+            )
+            report.add(
+                "node_label_missing",
+                DECISIVE if selector else SUPPORTING,
+                f"DaemonSet {name_of(ds)} chooses no node (DESIRED 0){f'; it wants {selector}' if selector else ''}.",
+                quote_of(ds, "desiredNumberScheduled: 0"),
+                also=("operands_disabled", "plugin_not_deployed"),
+                rule="desired_zero",
+                ceiling="likely",
+            )
             return
 
 
@@ -176,19 +297,56 @@ def _operator(view: View, report: LayerReport) -> None:
         word = status_word(pod)
         component = component_of(pod["metadata"]["name"])
         if word in PULL:
-            report.add("plugin_image_unavailable", SUPPORTING, f"{name_of(pod)} cannot pull its image ({word}).", quote_of(pod, f"{name_of(pod)} {word}"), rule="operator_pull", also=("operator_not_running",))
+            report.add(
+                "plugin_image_unavailable",
+                SUPPORTING,
+                f"{name_of(pod)} cannot pull its image ({word}).",
+                quote_of(pod, f"{name_of(pod)} {word}"),
+                rule="operator_pull",
+                also=("operator_not_running",),
+            )
         elif re.search(r"CrashLoopBackOff|OOMKilled|Error$", word) and component == "operator":
-            report.add("operator_not_running", DECISIVE, f"The GPU operator does not run: {name_of(pod)} is {word}.", quote_of(pod, f"{name_of(pod)} {word}"), rule="operator_crash")
+            report.add(
+                "operator_not_running",
+                DECISIVE,
+                f"The GPU operator does not run: {name_of(pod)} is {word}.",
+                quote_of(pod, f"{name_of(pod)} {word}"),
+                rule="operator_crash",
+            )
         elif re.search(r"CrashLoopBackOff|OOMKilled|Error$", word) and "master" in pod["metadata"]["name"]:
-            report.add("operator_not_running", SUPPORTING, f"Node feature discovery does not run: {name_of(pod)} is {word}.", quote_of(pod, f"{name_of(pod)} {word}"), rule="nfd_crash", also=("node_label_missing",))
+            report.add(
+                "operator_not_running",
+                SUPPORTING,
+                f"Node feature discovery does not run: {name_of(pod)} is {word}.",
+                quote_of(pod, f"{name_of(pod)} {word}"),
+                rule="nfd_crash",
+                also=("node_label_missing",),
+            )
     if any(component_of(p["metadata"]["name"]) == "operator" for p in pods) and not view.evidence.of("ClusterPolicy"):
         for doc in view.docs("kubectl_output", "get_table", "text"):
             if re.search(r"clusterpolic", doc.source + doc.path) and doc.quote(r"^No resources found"):
-                report.add("operator_not_running", DECISIVE, "The operator runs, and no ClusterPolicy exists: nothing tells it what to deploy.", doc.quote(r"^No resources found"), rule="no_policy")
+                report.add(
+                    "operator_not_running",
+                    DECISIVE,
+                    "The operator runs, and no ClusterPolicy exists: nothing tells it what to deploy.",
+                    doc.quote(r"^No resources found"),
+                    rule="no_policy",
+                )
     for deployment in view.evidence.of("Deployment"):
         status = deployment.get("status") or {}
-        if component_of(deployment["metadata"].get("name") or "") == "operator" and (deployment.get("spec") or {}).get("replicas", 1) and not status.get("readyReplicas") and "replicas" in status:
-            report.add("operator_not_running", SUPPORTING, f"Deployment {name_of(deployment)} has no ready replica.", quote_of(deployment, "readyReplicas: 0"), rule="operator_unready")
+        if (
+            component_of(deployment["metadata"].get("name") or "") == "operator"
+            and (deployment.get("spec") or {}).get("replicas", 1)
+            and not status.get("readyReplicas")
+            and "replicas" in status
+        ):
+            report.add(
+                "operator_not_running",
+                SUPPORTING,
+                f"Deployment {name_of(deployment)} has no ready replica.",
+                quote_of(deployment, "readyReplicas: 0"),
+                rule="operator_unready",
+            )
 
 
 # ---- pods --------------------------------------------------------------------------------------------------
@@ -200,13 +358,44 @@ def _pods(view: View, report: LayerReport, lower_ok: bool) -> None:
             word = status_word(pod)
             quote = quote_of(pod, f"{name_of(pod)} {word}")
             if word in PULL:
-                report.add("plugin_image_unavailable", DECISIVE if component in ("device_plugin", "toolkit", "validator") else SUPPORTING, f"{name_of(pod)} cannot pull its image ({word}).", quote, rule="operand_pull")
+                report.add(
+                    "plugin_image_unavailable",
+                    DECISIVE if component in ("device_plugin", "toolkit", "validator") else SUPPORTING,
+                    f"{name_of(pod)} cannot pull its image ({word}).",
+                    quote,
+                    rule="operand_pull",
+                )
             elif component == "device_plugin" and re.search(r"CrashLoopBackOff|Error$", word):
-                report.add("plugin_config_invalid", SYMPTOM, f"The device plugin {name_of(pod)} crashes ({word}): its log says why.", quote, also=BELOW, rule="plugin_crash")
-            elif word.startswith("Init:") and not re.search(r"Error|CrashLoop", word) and component in ("device_plugin", "gfd", "validator", "toolkit"):
-                report.add("plugin_blocked_by_validation", SYMPTOM, f"{name_of(pod)} waits in {word} for a validation below it.", quote, also=BELOW, rule="pod_init")
+                report.add(
+                    "plugin_config_invalid",
+                    SYMPTOM,
+                    f"The device plugin {name_of(pod)} crashes ({word}): its log says why.",
+                    quote,
+                    also=BELOW,
+                    rule="plugin_crash",
+                )
+            elif (
+                word.startswith("Init:")
+                and not re.search(r"Error|CrashLoop", word)
+                and component in ("device_plugin", "gfd", "validator", "toolkit")
+            ):
+                report.add(
+                    "plugin_blocked_by_validation",
+                    SYMPTOM,
+                    f"{name_of(pod)} waits in {word} for a validation below it.",
+                    quote,
+                    also=BELOW,
+                    rule="pod_init",
+                )
             elif component == "validator" and re.search(r"Error|CrashLoopBackOff", word):
-                report.add("validator_failed", SUPPORTING if lower_ok else SYMPTOM, f"{name_of(pod)} fails ({word}).", quote, also=BELOW, rule="validator_pod")
+                report.add(
+                    "validator_failed",
+                    SUPPORTING if lower_ok else SYMPTOM,
+                    f"{name_of(pod)} fails ({word}).",
+                    quote,
+                    also=BELOW,
+                    rule="validator_pod",
+                )
 
 
 # ---- registration --------------------------------------------------------------------------------------------
@@ -214,7 +403,9 @@ def _pods(view: View, report: LayerReport, lower_ok: bool) -> None:
 
 def _registration(view: View, report: LayerReport, expected: int | None) -> None:
     capacity, allocatable = view.capacity, view.allocatable
-    logs: list[tuple[Document, dict[str, t.Any]]] = [(doc, parse_plugin_log(doc.text)) for doc in view.logs("device_plugin") if not doc.previous]
+    logs: list[tuple[Document, dict[str, t.Any]]] = [
+        (doc, parse_plugin_log(doc.text)) for doc in view.logs("device_plugin") if not doc.previous
+    ]
     registered = next(((doc, facts["registered"][-1]) for doc, facts in logs if facts.get("registered")), None)
     if allocatable:
         return
@@ -223,26 +414,86 @@ def _registration(view: View, report: LayerReport, expected: int | None) -> None
         doc, entry = registered
         quote = doc.quote(r"Registered device plugin")
         if allocatable == 0:
-            late = [start for _d, start in starts if entry.get("time") and comparable(start) and comparable(entry["time"]) and comparable(start) > comparable(entry["time"])]
+            late = [
+                start
+                for _d, start in starts
+                if entry.get("time") and comparable(start) and comparable(entry["time"]) and comparable(start) > comparable(entry["time"])
+            ]
             if late:
                 kubelet = starts[-1][0]
-                report.add("plugin_not_registered", PROOF, f"The kubelet started again at {late[-1]}, after the plugin's last registration ({entry['time']}), and got no new one.", quote, Quote(kubelet.path, f"kubelet start {late[-1]}"), rule="registered_before_start")
+                report.add(
+                    "plugin_not_registered",
+                    PROOF,
+                    f"The kubelet started again at {late[-1]}, after the plugin's last registration ({entry['time']}), and got no new one.",
+                    quote,
+                    Quote(kubelet.path, f"kubelet start {late[-1]}"),
+                    rule="registered_before_start",
+                )
             else:
-                report.add("plugin_not_registered", DECISIVE, "The plugin says it registered, and the node advertises none: this kubelet has no registration.", quote, quote_of(view.node or {}, f"allocatable {view.options.resource}: {allocatable}"), also=("kubelet_path_mismatch", "gpu_marked_unhealthy"), rule="registered_not_advertised")
+                report.add(
+                    "plugin_not_registered",
+                    DECISIVE,
+                    "The plugin says it registered, and the node advertises none: this kubelet has no registration.",
+                    quote,
+                    quote_of(view.node or {}, f"allocatable {view.options.resource}: {allocatable}"),
+                    also=("kubelet_path_mismatch", "gpu_marked_unhealthy"),
+                    rule="registered_not_advertised",
+                )
     sockets = view.parsed("ls_device_plugins")
     for doc, facts in sockets:
         names = facts.get("sockets") or []
-        if "kubelet.sock" in names and not any("nvidia" in n for n in names) and (view.pods_of("device_plugin") or view.logs("device_plugin")) and view.hit_now("dp.serve", "dp.registered"):
-            report.add("plugin_not_registered", DECISIVE, "The kubelet's socket is there and the plugin's is not: the plugin is not serving to this kubelet.", doc.quote(r"kubelet\.sock"), rule="socket_gone", also=("kubelet_path_mismatch",))
+        if (
+            "kubelet.sock" in names
+            and not any("nvidia" in n for n in names)
+            and (view.pods_of("device_plugin") or view.logs("device_plugin"))
+            and view.hit_now("dp.serve", "dp.registered")
+        ):
+            report.add(
+                "plugin_not_registered",
+                DECISIVE,
+                "The kubelet's socket is there and the plugin's is not: the plugin is not serving to this kubelet.",
+                doc.quote(r"kubelet\.sock"),
+                rule="socket_gone",
+                also=("kubelet_path_mismatch",),
+            )
         elif any("nvidia" in n for n in names) and "kubelet.sock" not in names:
-            report.add("kubelet_path_mismatch", DECISIVE, "The plugin's socket lies in a folder where no kubelet listens (no kubelet.sock).", doc.quote(r"nvidia\S*\.sock"), rule="no_kubelet_socket", also=("plugin_not_registered",))
+            report.add(
+                "kubelet_path_mismatch",
+                DECISIVE,
+                "The plugin's socket lies in a folder where no kubelet listens (no kubelet.sock).",
+                doc.quote(r"nvidia\S*\.sock"),
+                rule="no_kubelet_socket",
+                also=("plugin_not_registered",),
+            )
     if view.node is not None and allocatable == 0 and view.ready is not False:
         if capacity:
             # The kubelet drops the resource five minutes after its plugin went: who has time to look sees unhealthy devices.
-            report.add("gpu_marked_unhealthy", SUPPORTING, f"Capacity {capacity} and Allocatable 0: every GPU the kubelet knows counts as unhealthy, or the plugin was lost minutes ago.", quote_of(view.node, f"{view.options.resource}: capacity {capacity}, allocatable 0"), also=("plugin_not_registered", *BELOW), rule="all_unhealthy")
-            report.add("plugin_not_registered", SYMPTOM, f"Capacity {capacity} and Allocatable 0: the plugin was lost moments ago, or every GPU is marked unhealthy.", quote_of(view.node, f"{view.options.resource}: capacity {capacity}, allocatable 0"), also=("gpu_marked_unhealthy", *BELOW), rule="cap_n_alloc_0")
+            report.add(
+                "gpu_marked_unhealthy",
+                SUPPORTING,
+                f"Capacity {capacity} and Allocatable 0: "
+                "every GPU the kubelet knows counts as unhealthy, or the plugin was lost minutes ago.",
+                quote_of(view.node, f"{view.options.resource}: capacity {capacity}, allocatable 0"),
+                also=("plugin_not_registered", *BELOW),
+                rule="all_unhealthy",
+            )
+            report.add(
+                "plugin_not_registered",
+                SYMPTOM,
+                f"Capacity {capacity} and Allocatable 0: the plugin was lost moments ago, or every GPU is marked unhealthy.",
+                quote_of(view.node, f"{view.options.resource}: capacity {capacity}, allocatable 0"),
+                also=("gpu_marked_unhealthy", *BELOW),
+                rule="cap_n_alloc_0",
+            )
         elif view.options.resource in view.amounts("capacity"):
-            report.add("plugin_not_registered", SYMPTOM, "The resource row is there with 0: a plugin was registered with this kubelet once and is gone.", quote_of(view.node, f"{view.options.resource}: 0"), also=BELOW, rule="row_zero")
+            report.add(
+                "plugin_not_registered",
+                SYMPTOM,
+                "The resource row is there with 0: a plugin was registered with this kubelet once and is gone.",
+                quote_of(view.node, f"{view.options.resource}: 0"),
+                also=BELOW,
+                rule="row_zero",
+            )
 
 
 def comparable(time: str) -> str:
@@ -259,7 +510,14 @@ def _unhealthy(view: View, report: LayerReport) -> None:
     assert view.node is not None
     numbers = quote_of(view.node, f"{view.options.resource}: capacity {capacity}, allocatable {allocatable}")
     if allocatable > 0 or marked:
-        report.add("gpu_marked_unhealthy", PROOF if marked else DECISIVE, f"The kubelet knows {capacity} GPUs and offers {allocatable}: the plugin reports {capacity - allocatable} unhealthy.", numbers, marked.first if marked else None, rule="capacity_over_allocatable")
+        report.add(
+            "gpu_marked_unhealthy",
+            PROOF if marked else DECISIVE,
+            f"The kubelet knows {capacity} GPUs and offers {allocatable}: the plugin reports {capacity - allocatable} unhealthy.",
+            numbers,
+            marked.first if marked else None,
+            rule="capacity_over_allocatable",
+        )
 
 
 def _kubelet_root(view: View, report: LayerReport) -> None:
@@ -272,32 +530,69 @@ def _kubelet_root(view: View, report: LayerReport) -> None:
         for volume in (pod.get("spec") or {}).get("volumes") or []:
             path = (volume.get("hostPath") or {}).get("path") or ""
             if path.rstrip("/").endswith("device-plugins") and not path.startswith(root.rstrip("/") + "/"):
-                report.add("kubelet_path_mismatch", PROOF, f"The plugin mounts {path}, this kubelet's root is {root}.", quote_of(pod, f"hostPath: {path}"), doc.quote(re.escape(root)), rule="root_dir")
+                report.add(
+                    "kubelet_path_mismatch",
+                    PROOF,
+                    f"The plugin mounts {path}, this kubelet's root is {root}.",
+                    quote_of(pod, f"hostPath: {path}"),
+                    doc.quote(re.escape(root)),
+                    rule="root_dir",
+                )
                 return
     if root.rstrip("/") != DEFAULT_KUBELET_ROOT:
         for event in view.events_with("FailedMount"):
             message = str(event.get("message") or "")
             if f"{DEFAULT_KUBELET_ROOT}/device-plugins" in message:
-                report.add("kubelet_path_mismatch", PROOF, f"The plugin wants {DEFAULT_KUBELET_ROOT}/device-plugins, this kubelet's root is {root}.", Quote(event.get("_source") or "Event", message[:300]), doc.quote(re.escape(root)), rule="root_dir_mount")
+                report.add(
+                    "kubelet_path_mismatch",
+                    PROOF,
+                    f"The plugin wants {DEFAULT_KUBELET_ROOT}/device-plugins, this kubelet's root is {root}.",
+                    Quote(event.get("_source") or "Event", message[:300]),
+                    doc.quote(re.escape(root)),
+                    rule="root_dir_mount",
+                )
                 return
     hit = view.hit("dp.serve", "dp.no_kubelet", "dp.register_failed", "dp.fswatcher")
     if hit and root.rstrip("/") != DEFAULT_KUBELET_ROOT and DEFAULT_KUBELET_ROOT in hit.first.text:
-        report.add("kubelet_path_mismatch", DECISIVE, f"The plugin uses {DEFAULT_KUBELET_ROOT}, this kubelet's root is {root}.", hit.first, doc.quote(re.escape(root)), rule="root_dir_log")
+        report.add(
+            "kubelet_path_mismatch",
+            DECISIVE,
+            f"The plugin uses {DEFAULT_KUBELET_ROOT}, this kubelet's root is {root}.",
+            hit.first,
+            doc.quote(re.escape(root)),
+            rule="root_dir_log",
+        )
 
 
 def _checkpoint(view: View, report: LayerReport) -> None:
     for doc, facts in view.parsed("kubelet_checkpoint"):
         if facts.get("error"):
-            report.add("kubelet_device_state_corrupt", DECISIVE, "The kubelet's device checkpoint cannot be read.", Quote(doc.path, str(facts["error"])[:200]), rule="checkpoint_unreadable")
+            report.add(
+                "kubelet_device_state_corrupt",
+                DECISIVE,
+                "The kubelet's device checkpoint cannot be read.",
+                Quote(doc.path, str(facts["error"])[:200]),
+                rule="checkpoint_unreadable",
+            )
             continue
         uids = {p["metadata"].get("uid"): p for p in view.evidence.of("Pod") if p["metadata"].get("uid")}
         whole = view.evidence.looked.get("Pod") == "seen" or (uids and not view.cluster.single)
         if not whole:
             continue
-        ghosts = [e for e in facts.get("entries") or [] if e.get("pod_uid") and e["pod_uid"] not in uids and str(e.get("resource", "")).startswith("nvidia.com/")]
+        ghosts = [
+            e
+            for e in facts.get("entries") or []
+            if e.get("pod_uid") and e["pod_uid"] not in uids and str(e.get("resource", "")).startswith("nvidia.com/")
+        ]
         if ghosts and view.hit("kl.ua_unavailable", "kl.ua_unavailable_some", "kl.ua_generic"):
             devices = sum(len(e.get("devices") or []) for e in ghosts)
-            report.add("stale_allocation", PROOF, f"The kubelet's checkpoint holds {devices} device(s) for {len(ghosts)} pod(s) that no longer exist.", Quote(doc.path, f"PodUID {ghosts[0]['pod_uid']} is no pod of the cluster"), rule="checkpoint_ghost")
+            report.add(
+                "stale_allocation",
+                PROOF,
+                f"The kubelet's checkpoint holds {devices} device(s) for {len(ghosts)} pod(s) that no longer exist.",
+                Quote(doc.path, f"PodUID {ghosts[0]['pod_uid']} is no pod of the cluster"),
+                rule="checkpoint_ghost",
+            )
 
 
 # Where the plugin's configuration file has its sharing switches. (k8s-device-plugin api/config/v1)
@@ -311,7 +606,15 @@ def _sharing_config(view: View, report: LayerReport) -> None:
             flags = re.search(r"^flags:\n((?:[ \t]+.*\n?)*)", str(text), re.MULTILINE)
             key = next((k for k in TIME_SLICING_KEYS if flags and re.search(rf"^\s+{k}:", flags.group(1), re.MULTILINE)), None)
             if key and "version:" in str(text):
-                report.add("plugin_config_invalid", DECISIVE, f"{key} stands under flags in the plugin's configuration {name!r}; it belongs under sharing.timeSlicing and has no effect here.", quote_of(config, f"flags.{key}"), also=("resource_name_mismatch",), rule="misplaced_key")
+                report.add(
+                    "plugin_config_invalid",
+                    DECISIVE,
+                    f"{key} stands under flags in the plugin's configuration {name!r}; "
+                    "it belongs under sharing.timeSlicing and has no effect here.",
+                    quote_of(config, f"flags.{key}"),
+                    also=("resource_name_mismatch",),
+                    rule="misplaced_key",
+                )
                 return
 
 
@@ -321,7 +624,13 @@ def _mps(view: View, report: LayerReport) -> None:
     daemons = view.pods_of("mps")
     bad = [p for p in daemons if re.search(r"CrashLoopBackOff|Error$|Pending", status_word(p))]
     if bad:
-        report.add("mps_daemon_down", DECISIVE, f"Sharing is by MPS and the control daemon {name_of(bad[0])} is {status_word(bad[0])}.", quote_of(bad[0], f"{name_of(bad[0])} {status_word(bad[0])}"), rule="mps_pod")
+        report.add(
+            "mps_daemon_down",
+            DECISIVE,
+            f"Sharing is by MPS and the control daemon {name_of(bad[0])} is {status_word(bad[0])}.",
+            quote_of(bad[0], f"{name_of(bad[0])} {status_word(bad[0])}"),
+            rule="mps_pod",
+        )
 
 
 def _dra(view: View, report: LayerReport) -> None:
@@ -332,7 +641,14 @@ def _dra(view: View, report: LayerReport) -> None:
     mine = [s for s in slices if (s.get("spec") or {}).get("nodeName") == view.name]
     devices = sum(len((s.get("spec") or {}).get("devices") or []) for s in mine)
     if mine and not devices:
-        report.add("dra_not_serving", DECISIVE, "The DRA driver publishes a ResourceSlice for this node with no device in it.", quote_of(mine[0], "devices: none"), also=BELOW, rule="empty_slice")
+        report.add(
+            "dra_not_serving",
+            DECISIVE,
+            "The DRA driver publishes a ResourceSlice for this node with no device in it.",
+            quote_of(mine[0], "devices: none"),
+            also=BELOW,
+            rule="empty_slice",
+        )
     if mine and devices:
         report.good.append(f"ResourceSlices of this node list {devices} devices (DRA)")
         report.ok = True
@@ -340,23 +656,51 @@ def _dra(view: View, report: LayerReport) -> None:
             for device in (resource_slice.get("spec") or {}).get("devices") or []:
                 for taint in device.get("taints") or (device.get("basic") or {}).get("taints") or []:
                     if str(taint.get("key", "")).startswith("gpu.nvidia.com/"):
-                        report.add("gpu_marked_unhealthy", DECISIVE, f"DRA taints device {device.get('name')}: {taint.get('key')}.", quote_of(resource_slice, f"device {device.get('name')} taint {taint.get('key')}"), also=("gpu_hardware_error", "gpu_fallen_off_bus"), rule="dra_taint")
+                        report.add(
+                            "gpu_marked_unhealthy",
+                            DECISIVE,
+                            f"DRA taints device {device.get('name')}: {taint.get('key')}.",
+                            quote_of(resource_slice, f"device {device.get('name')} taint {taint.get('key')}"),
+                            also=("gpu_hardware_error", "gpu_fallen_off_bus"),
+                            rule="dra_taint",
+                        )
                         return
     elif slices and not mine:
-        report.add("dra_not_serving", DECISIVE, "The DRA driver publishes ResourceSlices for other nodes and none for this one.", quote_of(slices[0], f"nodeName: {(slices[0].get('spec') or {}).get('nodeName')}"), also=BELOW, rule="no_slice")
+        report.add(
+            "dra_not_serving",
+            DECISIVE,
+            "The DRA driver publishes ResourceSlices for other nodes and none for this one.",
+            quote_of(slices[0], f"nodeName: {(slices[0].get('spec') or {}).get('nodeName')}"),
+            also=BELOW,
+            rule="no_slice",
+        )
     for pod in dra_pods:
         word = status_word(pod)
         if re.search(r"CrashLoopBackOff|Error$", word):
-            report.add("dra_not_serving", SUPPORTING, f"The DRA driver's pod {name_of(pod)} is {word}.", quote_of(pod, f"{name_of(pod)} {word}"), rule="dra_pod")
+            report.add(
+                "dra_not_serving",
+                SUPPORTING,
+                f"The DRA driver's pod {name_of(pod)} is {word}.",
+                quote_of(pod, f"{name_of(pod)} {word}"),
+                rule="dra_pod",
+            )
 
 
 def _panic(view: View, report: LayerReport) -> None:
     for doc in view.logs("device_plugin"):
         quote = doc.quote(r"^panic: |^fatal error: |SIGSEGV: segmentation violation|\[signal SIG")
         if quote:
-            known = [h for h in view.hits if h.document is doc and h.fault not in ("none", "plugin_not_registered") and h.signature.strength in ("decisive", "symptom")]
+            known = [
+                h
+                for h in view.hits
+                if h.document is doc
+                and h.fault not in ("none", "plugin_not_registered")
+                and h.signature.strength in ("decisive", "symptom")
+            ]
             if not known:  # a panic with a reason in it speaks for the reason
-                report.add("plugin_defect", DECISIVE, "The plugin program itself panics.", quote, also=("plugin_config_invalid",), rule="panic")
+                report.add(
+                    "plugin_defect", DECISIVE, "The plugin program itself panics.", quote, also=("plugin_config_invalid",), rule="panic"
+                )
 
 
 def _host_service(view: View, report: LayerReport) -> None:
@@ -372,5 +716,13 @@ def _host_service(view: View, report: LayerReport) -> None:
                 if re.search(rf"journalctl.*{re.escape(name.removesuffix('.service'))}", doc.text + doc.source):
                     never_ran = never_ran or doc.quote(r"-- No entries --")
             if unit.get("active") in ("failed", "inactive") or never_ran:
-                report.add("plugin_not_deployed", SUPPORTING, f"The plugin is a host service here ({name}), and it {'never ran in this boot' if never_ran else 'is ' + str(unit.get('active'))}.", never_ran or Quote(_doc.path, name), also=("plugin_not_registered",), rule="host_service")
+                report.add(
+                    "plugin_not_deployed",
+                    SUPPORTING,
+                    f"The plugin is a host service here ({name}), and it "
+                    f"{'never ran in this boot' if never_ran else 'is ' + str(unit.get('active'))}.",
+                    never_ran or Quote(_doc.path, name),
+                    also=("plugin_not_registered",),
+                    rule="host_service",
+                )
                 return

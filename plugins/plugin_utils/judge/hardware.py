@@ -12,7 +12,6 @@ from ansible_collections.gpuops.node.plugins.plugin_utils.evidence import Quote
 from ansible_collections.gpuops.node.plugins.plugin_utils.judge import DECISIVE, PROOF, SUPPORTING, LayerReport
 from ansible_collections.gpuops.node.plugins.plugin_utils.judge.view import View
 
-QUESTION = "Are all GPUs on the bus, and do they answer?"
 KINDS = ("lspci", "kernel_log", "journal", "nvidia_smi", "nvidia_smi_q", "nvidia_smi_list", "fabricmanager_log")
 
 # nvidia-smi -q "GPU Recovery Action": what the driver itself demands. (nvml.h nvmlDeviceGpuRecoveryAction_t)
@@ -36,14 +35,30 @@ def _bus(view: View, expected: int | None, report: LayerReport) -> None:
     count = len(gpus)
     dead = [gpu for gpu in gpus if gpu.get("rev") == "ff"]
     if dead:
-        report.add("gpu_fallen_off_bus", PROOF, f"{len(dead)} of {count} GPUs answer PCI reads with all ones (rev ff): they no longer respond on the bus.",
-                   doc.quote(re.escape(dead[0]["line"].strip()[:60])), rule="lspci_rev_ff")
+        report.add(
+            "gpu_fallen_off_bus",
+            PROOF,
+            f"{len(dead)} of {count} GPUs answer PCI reads with all ones (rev ff): they no longer respond on the bus.",
+            doc.quote(re.escape(dead[0]["line"].strip()[:60])),
+            rule="lspci_rev_ff",
+        )
         return
     if expected and count < expected:
-        report.add("gpu_missing", PROOF if count else DECISIVE, f"The PCI bus shows {count} NVIDIA GPUs where {expected} are expected.",
-                   Quote(doc.path, f"{count} NVIDIA GPU function(s) in lspci"), rule="bus_count")
+        report.add(
+            "gpu_missing",
+            PROOF if count else DECISIVE,
+            f"The PCI bus shows {count} NVIDIA GPUs where {expected} are expected.",
+            Quote(doc.path, f"{count} NVIDIA GPU function(s) in lspci"),
+            rule="bus_count",
+        )
     elif not count:
-        report.add("gpu_missing", DECISIVE, "The PCI bus shows no NVIDIA GPU at all.", Quote(doc.path, "no NVIDIA GPU function in lspci"), rule="bus_count")
+        report.add(
+            "gpu_missing",
+            DECISIVE,
+            "The PCI bus shows no NVIDIA GPU at all.",
+            Quote(doc.path, "no NVIDIA GPU function in lspci"),
+            rule="bus_count",
+        )
     else:
         report.good.append(f"{count} GPU{'s' if count != 1 else ''} on the bus")
         report.exclude(f"lspci shows {count} GPUs", "gpu_missing")
@@ -64,14 +79,33 @@ def _init_failures(view: View, expected: int | None, report: LayerReport) -> Non
     total = _gpu_total(view, expected)
     first = next(iter(failed.values()))
     if total and 0 < len(failed) < total:
-        report.add("gpu_hardware_error", DECISIVE, f"The driver cannot initialise {_names(failed)}, while the node's other GPUs start ({len(failed)} of {total}).",
-                   first, rule="rminit_some", also=("gpu_init_failed",), ceiling="likely")
+        report.add(
+            "gpu_hardware_error",
+            DECISIVE,
+            f"The driver cannot initialise {_names(failed)}, while the node's other GPUs start ({len(failed)} of {total}).",
+            first,
+            rule="rminit_some",
+            also=("gpu_init_failed",),
+            ceiling="likely",
+        )
     elif total and total > 1 and len(failed) >= total:
-        report.add("gpu_init_failed", DECISIVE, f"The driver fails to initialise every one of the {total} GPUs: software (firmware, flavour, version), not silicon.",
-                   first, rule="rminit_all", also=("gpu_hardware_error", "driver_gpu_unsupported"))
+        report.add(
+            "gpu_init_failed",
+            DECISIVE,
+            f"The driver fails to initialise every one of the {total} GPUs: software (firmware, flavour, version), not silicon.",
+            first,
+            rule="rminit_all",
+            also=("gpu_hardware_error", "driver_gpu_unsupported"),
+        )
     else:
-        report.add("gpu_hardware_error", SUPPORTING, f"The driver cannot initialise {_names(failed)}; how many GPUs the node has is not shown.",
-                   first, rule="rminit_unknown", also=("gpu_init_failed", "driver_gpu_unsupported"))
+        report.add(
+            "gpu_hardware_error",
+            SUPPORTING,
+            f"The driver cannot initialise {_names(failed)}; how many GPUs the node has is not shown.",
+            first,
+            rule="rminit_unknown",
+            also=("gpu_init_failed", "driver_gpu_unsupported"),
+        )
 
 
 def _names(failed: dict[str, Quote]) -> str:
@@ -112,13 +146,26 @@ def _smi(view: View, expected: int | None, report: LayerReport) -> None:
             continue
         broken = [gpu for gpu in gpus if gpu.get("err")]
         if broken:
-            report.add("gpu_hardware_error", DECISIVE, f"nvidia-smi prints ERR! for {len(broken)} of {len(gpus)} GPUs: the driver cannot read them.",
-                       doc.quote(r"ERR!"), also=("gpu_fallen_off_bus",), rule="smi_err")
+            report.add(
+                "gpu_hardware_error",
+                DECISIVE,
+                f"nvidia-smi prints ERR! for {len(broken)} of {len(gpus)} GPUs: the driver cannot read them.",
+                doc.quote(r"ERR!"),
+                also=("gpu_fallen_off_bus",),
+                rule="smi_err",
+            )
         elif expected and len(gpus) < expected:
             bus, _d = view.bus
             fault, weight = ("gpu_hardware_error", DECISIVE) if bus and len(bus) >= expected else ("gpu_missing", DECISIVE)
-            report.add(fault, weight, f"nvidia-smi lists {len(gpus)} GPUs where {expected} are expected.", doc.quote(r"Driver Version|KMD Version"),
-                       also={"gpu_missing", "gpu_fallen_off_bus", "gpu_hardware_error"} - {fault}, rule="smi_count", ceiling="likely")
+            report.add(
+                fault,
+                weight,
+                f"nvidia-smi lists {len(gpus)} GPUs where {expected} are expected.",
+                doc.quote(r"Driver Version|KMD Version"),
+                also={"gpu_missing", "gpu_fallen_off_bus", "gpu_hardware_error"} - {fault},
+                rule="smi_count",
+                ceiling="likely",
+            )
         else:
             report.good.append(f"nvidia-smi lists {len(gpus)} GPU{'s' if len(gpus) != 1 else ''}")
             report.exclude("nvidia-smi lists the GPUs", "gpu_missing", "gpu_resources_unassigned")
@@ -127,13 +174,24 @@ def _smi(view: View, expected: int | None, report: LayerReport) -> None:
         for gpu in facts.get("gpus") or []:
             action = str(gpu.get("recovery_action") or "").lower()
             if action not in RECOVERY_DONE:
-                report.add("gpu_hardware_error", DECISIVE, f"The driver itself asks for: {gpu['recovery_action']} ({gpu.get('pci') or 'one GPU'}).",
-                           doc.quote(r"GPU Recovery Action\s*:\s*(?!None|N/A)"), rule="recovery_action")
+                report.add(
+                    "gpu_hardware_error",
+                    DECISIVE,
+                    f"The driver itself asks for: {gpu['recovery_action']} ({gpu.get('pci') or 'one GPU'}).",
+                    doc.quote(r"GPU Recovery Action\s*:\s*(?!None|N/A)"),
+                    rule="recovery_action",
+                )
                 break
         attached = facts.get("attached_gpus")
         if expected and attached is not None and attached < expected:
-            report.add("gpu_missing", DECISIVE, f"nvidia-smi -q counts {attached} attached GPUs where {expected} are expected.", doc.quote(r"Attached GPUs"),
-                       also=("gpu_hardware_error", "gpu_fallen_off_bus"), rule="smi_q_count")
+            report.add(
+                "gpu_missing",
+                DECISIVE,
+                f"nvidia-smi -q counts {attached} attached GPUs where {expected} are expected.",
+                doc.quote(r"Attached GPUs"),
+                also=("gpu_hardware_error", "gpu_fallen_off_bus"),
+                rule="smi_q_count",
+            )
 
 
 def _recovered(view: View, report: LayerReport) -> None:
@@ -157,16 +215,27 @@ def _fabric(view: View, report: LayerReport) -> None:
         return
     for doc in view.docs("fabricmanager_log"):
         waiting = doc.quote(r"waiting for socket creation|[Ff]ailed to (?:initialize|start)|FM initialization failed|NV_ERR_INVALID_DEVICE")
-        started = doc.quote(r"Successfully configured all the available (?:NVSwitches|GPUs and NVSwitches)|[Ff]abric [Mm]anager (?:is running|started successfully)")
+        started = doc.quote(
+            r"Successfully configured all the available (?:NVSwitches|GPUs and NVSwitches)"
+            r"|[Ff]abric [Mm]anager (?:is running|started successfully)"
+        )
         if waiting and not started:
-            report.add("fabric_manager_down", SUPPORTING, "Fabric manager never reports that the fabric is configured.", waiting, rule="fm_log")
+            report.add(
+                "fabric_manager_down", SUPPORTING, "Fabric manager never reports that the fabric is configured.", waiting, rule="fm_log"
+            )
     if view.nvidia_module()[0] is False:
         return  # without the driver the service cannot start: that is a consequence
     units = _units(view)
     for name, unit in units.items():
         if name.startswith("nvidia-fabricmanager") and unit.get("active") == "failed":
             doc = view.docs("systemctl")[0]
-            report.add("fabric_manager_down", SUPPORTING, "The nvidia-fabricmanager service has failed.", doc.quote(r"nvidia-fabricmanager"), rule="fm_unit")
+            report.add(
+                "fabric_manager_down",
+                SUPPORTING,
+                "The nvidia-fabricmanager service has failed.",
+                doc.quote(r"nvidia-fabricmanager"),
+                rule="fm_unit",
+            )
 
 
 def _units(view: View) -> dict[str, t.Any]:

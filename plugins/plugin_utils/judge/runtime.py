@@ -13,8 +13,19 @@ from ansible_collections.gpuops.node.plugins.plugin_utils.judge import DECISIVE,
 from ansible_collections.gpuops.node.plugins.plugin_utils.judge.driver import same_version, userspace_packages
 from ansible_collections.gpuops.node.plugins.plugin_utils.judge.view import View, component_of, name_of, quote_of
 
-QUESTION = "Can the container engine hand a GPU to a container?"
-KINDS = ("containerd_config", "containerd_dump", "crio_config", "docker_daemon", "docker_info", "toolkit_config", "cdi_spec", "nvidia_container_cli", "nvidia_ctk", "get_runtimeclass", "ls_dev_char")
+KINDS = (
+    "containerd_config",
+    "containerd_dump",
+    "crio_config",
+    "docker_daemon",
+    "docker_info",
+    "toolkit_config",
+    "cdi_spec",
+    "nvidia_container_cli",
+    "nvidia_ctk",
+    "get_runtimeclass",
+    "ls_dev_char",
+)
 
 # The plugin's words for "no NVML library in my container": they say that nothing was injected, not why.
 NOTHING_INJECTED = (
@@ -25,7 +36,7 @@ NO_HANDLER = ("rt.no_runtime", "rt.no_runtime_crio", "rt.no_runtime_dockershim")
 
 # Files that the engine of a distribution generates, and the one to change instead (facts 1.3).
 GENERATED = {
-    r"/var/lib/rancher/(?:k3s|rke2)/agent/etc/containerd/config\.toml$": "config.toml.tmpl (config-v3.toml.tmpl for containerd 2) beside it",
+    r"/rancher/(?:k3s|rke2)/agent/etc/containerd/config\.toml$": "config.toml.tmpl (config-v3.toml.tmpl for containerd 2) beside it",
     r"/var/snap/microk8s/current/args/containerd\.toml$": "containerd-template.toml beside it",
 }
 # Which configuration and socket the kubelet's engine really has, by distribution (facts 1.3).
@@ -52,7 +63,11 @@ def judge(view: View, expected: int | None, driver_ok: bool) -> LayerReport:
     _oci(view, report)
     _own_libraries(view, report)
     _application(view, report)
-    seen = view.hit_now("val.toolkit_ok", "val.all_ok", "dp.detected_nvml", "dp.platform_nvml", "dp.registered") if view.nvidia_module()[0] is not False else None
+    seen = (
+        view.hit_now("val.toolkit_ok", "val.all_ok", "dp.detected_nvml", "dp.platform_nvml", "dp.registered")
+        if view.nvidia_module()[0] is not False
+        else None
+    )
     if seen:
         report.good.append("a container sees the driver" if seen.signature.id != "val.toolkit_ok" else "toolkit validation passed")
         report.ok = not report.findings
@@ -73,13 +88,24 @@ def _runtime_class(view: View, report: LayerReport) -> None:
     for pod in view.pods + view.waiting:
         wanted = (pod.get("spec") or {}).get("runtimeClassName")
         if wanted and wanted not in names and "nvidia" in wanted:
-            report.add("runtime_class_missing", PROOF, f"{name_of(pod)} names RuntimeClass {wanted}, which does not exist.", quote_of(pod, f"runtimeClassName: {wanted}"), rule="runtime_class")
+            report.add(
+                "runtime_class_missing",
+                PROOF,
+                f"{name_of(pod)} names RuntimeClass {wanted}, which does not exist.",
+                quote_of(pod, f"runtimeClassName: {wanted}"),
+                rule="runtime_class",
+            )
             return
     for controller in view.cluster.workload_controllers:
         wanted = ((((controller.get("spec") or {}).get("template") or {}).get("spec")) or {}).get("runtimeClassName")
         if wanted and wanted not in names and "nvidia" in wanted:
-            report.add("runtime_class_missing", DECISIVE, f"{controller.get('kind', 'DaemonSet')} {name_of(controller)} names RuntimeClass {wanted}, which does not exist.",
-                       quote_of(controller, f"runtimeClassName: {wanted}"), rule="runtime_class")
+            report.add(
+                "runtime_class_missing",
+                DECISIVE,
+                f"{controller.get('kind', 'DaemonSet')} {name_of(controller)} names RuntimeClass {wanted}, which does not exist.",
+                quote_of(controller, f"runtimeClassName: {wanted}"),
+                rule="runtime_class",
+            )
             return
 
 
@@ -112,12 +138,32 @@ def _handler(view: View, report: LayerReport) -> Handler | None:
                 return Handler(False, False, doc, quote, quote, kind == "containerd_dump")
             if not names and not whole:
                 continue
-            return Handler(bool(readable), None if default is None and not whole else (default or "").startswith("nvidia"), doc,
-                           doc.quote(r"runtimes\.\"?'?nvidia") or doc.quote(r"default_runtime_name"), None, kind == "containerd_dump")
-    disk = next(((doc, facts) for doc, facts in view.parsed("docker_daemon") if any(str(n).startswith("nvidia") for n in facts.get("runtimes") or {})), None)
+            return Handler(
+                bool(readable),
+                None if default is None and not whole else (default or "").startswith("nvidia"),
+                doc,
+                doc.quote(r"runtimes\.\"?'?nvidia") or doc.quote(r"default_runtime_name"),
+                None,
+                kind == "containerd_dump",
+            )
+    disk = next(
+        (
+            (doc, facts)
+            for doc, facts in view.parsed("docker_daemon")
+            if any(str(n).startswith("nvidia") for n in facts.get("runtimes") or {})
+        ),
+        None,
+    )
     live = next(((doc, facts) for doc, facts in view.parsed("docker_info") if facts.get("runtimes")), None)
     if disk and live and not any(str(n).startswith("nvidia") for n in live[1]["runtimes"]):
-        report.add("runtime_not_restarted", PROOF, "daemon.json names the nvidia runtime; the running Docker daemon does not know it.", disk[0].quote(r"nvidia"), live[0].quote(r"Runtimes:"), rule="docker_not_restarted")
+        report.add(
+            "runtime_not_restarted",
+            PROOF,
+            "daemon.json names the nvidia runtime; the running Docker daemon does not know it.",
+            disk[0].quote(r"nvidia"),
+            live[0].quote(r"Runtimes:"),
+            rule="docker_not_restarted",
+        )
         return None
     for kind in ("docker_info", "docker_daemon", "crio_config"):
         for doc, facts in view.parsed(kind):
@@ -125,9 +171,18 @@ def _handler(view: View, report: LayerReport) -> Handler | None:
             names = [n for n in runtimes if str(n).startswith("nvidia")]
             default = facts.get("default_runtime")
             # The hook needs no handler, but its file must be there, not only the directory.
-            hooks = kind == "crio_config" and any(d.quote(r"oci-nvidia-hook") for d in view.documents if d.kind in ("ls_dev", "text", "crio_config"))
+            hooks = kind == "crio_config" and any(
+                d.quote(r"oci-nvidia-hook") for d in view.documents if d.kind in ("ls_dev", "text", "crio_config")
+            )
             if runtimes or default or hooks:
-                return Handler(bool(names or hooks), bool(default and str(default).startswith("nvidia")) or bool(hooks), doc, doc.quote(r"nvidia") or doc.quote(r"[Rr]untime"), None, kind == "docker_info")
+                return Handler(
+                    bool(names or hooks),
+                    bool(default and str(default).startswith("nvidia")) or bool(hooks),
+                    doc,
+                    doc.quote(r"nvidia") or doc.quote(r"[Rr]untime"),
+                    None,
+                    kind == "docker_info",
+                )
     return None
 
 
@@ -137,7 +192,11 @@ def _at_home(view: View, doc: Document) -> bool:
     if not home:
         return True
     where = f"{doc.source} {doc.path}".replace("-", "/")
-    return home[0].strip("/").replace("-", "/") in where or home[1].strip("/").replace("-", "/") in where or bool(doc.quote(rf"[Gg]enerated by {view.flavour}"))
+    return (
+        home[0].strip("/").replace("-", "/") in where
+        or home[1].strip("/").replace("-", "/") in where
+        or bool(doc.quote(rf"[Gg]enerated by {view.flavour}"))
+    )
 
 
 def _form_fits(view: View, facts: dict[str, t.Any], form: str | None) -> bool:
@@ -159,17 +218,34 @@ def _cri_disabled(view: View, report: LayerReport, doc: Document, facts: dict[st
     imported = any("/etc/containerd/" in str(path) for path in facts.get("imports") or [])
     if any(n.startswith("nvidia") for n in runtimes) and imported:
         # A file that configures the CRI plugin and disables it was made from another engine's configuration.
-        report.add("runtime_config_path_wrong", DECISIVE, "The file with the nvidia runtime was made from the stock containerd's configuration (it imports it and disables CRI): the wrong engine was configured.",
-                   quote, doc.quote(r"imports"), also=("engine_config_broken", "runtime_not_configured"), rule="cri_disabled_import")
+        report.add(
+            "runtime_config_path_wrong",
+            DECISIVE,
+            "The file with the nvidia runtime was made from the stock containerd's configuration "
+            "(it imports it and disables CRI): the wrong engine was configured.",
+            quote,
+            doc.quote(r"imports"),
+            also=("engine_config_broken", "runtime_not_configured"),
+            rule="cri_disabled_import",
+        )
     else:
-        report.add("engine_config_broken", DECISIVE, "containerd's configuration disables the CRI plugin, so the kubelet has no engine to talk to.", quote,
-                   also=("runtime_config_path_wrong", "node_not_ready"), rule="cri_disabled")
+        report.add(
+            "engine_config_broken",
+            DECISIVE,
+            "containerd's configuration disables the CRI plugin, so the kubelet has no engine to talk to.",
+            quote,
+            also=("runtime_config_path_wrong", "node_not_ready"),
+            rule="cri_disabled",
+        )
 
 
 def _engine_started(view: View) -> tuple[str | None, Quote | None]:
     for doc, facts in view.parsed("systemctl"):
         for name, unit in (facts.get("units") or {}).items():
-            if re.match(r"(?:containerd|crio|docker|k3s(?:-agent)?|rke2-(?:agent|server)|snap\.microk8s\.daemon-containerd|k0sworker)(?:\.service)?$", name) and unit.get("since"):
+            if re.match(
+                r"(?:containerd|crio|docker|k3s(?:-agent)?|rke2-(?:agent|server)|snap\.microk8s\.daemon-containerd|k0sworker)(?:\.service)?$",
+                name,
+            ) and unit.get("since"):
                 return unit["since"], doc.quote(r"ActiveEnterTimestamp=|Active: ")
     return None, None
 
@@ -179,30 +255,81 @@ def _no_handler(view: View, report: LayerReport, handler: Handler | None) -> Non
     hit = view.hit(*NO_HANDLER)
     if not hit:
         if handler and handler.present is False and (handler.dump or handler.ignored) and not view.hit("val.toolkit_ok"):
-            because = "The handler is written in a table that this containerd version ignores." if handler.ignored else "The engine's own configuration has no nvidia handler."
+            because = (
+                "The handler is written in a table that this containerd version ignores."
+                if handler.ignored
+                else "The engine's own configuration has no nvidia handler."
+            )
             report.add("runtime_not_configured", SUPPORTING, because, handler.quote, rule="handler_absent")
         return
     unsupported = view.hit("tkc.unsupported_cfg")
     if unsupported:
-        report.add("toolkit_engine_mismatch", PROOF, "The toolkit cannot write this engine's configuration version, so the handler never got there.", unsupported.first, hit.first, rule="unsupported_config")
+        report.add(
+            "toolkit_engine_mismatch",
+            PROOF,
+            "The toolkit cannot write this engine's configuration version, so the handler never got there.",
+            unsupported.first,
+            hit.first,
+            rule="unsupported_config",
+        )
         return
     wrong = _config_elsewhere(view)
     if wrong:
-        report.add("runtime_config_path_wrong", PROOF if wrong[2] else DECISIVE, wrong[0], hit.first, wrong[1], also=("runtime_not_configured",), rule="config_elsewhere")
+        report.add(
+            "runtime_config_path_wrong",
+            PROOF if wrong[2] else DECISIVE,
+            wrong[0],
+            hit.first,
+            wrong[1],
+            also=("runtime_not_configured",),
+            rule="config_elsewhere",
+        )
         return
     if handler and handler.ignored:
-        report.add("runtime_not_configured", DECISIVE, "A handler is written in a table that this containerd version ignores (the form of file version 1), so the engine has none.", hit.first, handler.ignored, also=("runtime_config_path_wrong",), rule="handler_ignored")
+        report.add(
+            "runtime_not_configured",
+            DECISIVE,
+            "A handler is written in a table that this containerd version ignores (the form of file version 1), so the engine has none.",
+            hit.first,
+            handler.ignored,
+            also=("runtime_config_path_wrong",),
+            rule="handler_ignored",
+        )
     elif handler and handler.present and not handler.dump:
         since, since_quote = _engine_started(view)
         changed, changed_quote = _config_changed(view)
         if since and changed and changed <= since:
-            report.add("runtime_config_path_wrong", DECISIVE, "The handler is in a file that the engine, started after it was written, does not use.", hit.first, handler.quote, since_quote, rule="file_not_used", also=("runtime_not_configured",))
+            report.add(
+                "runtime_config_path_wrong",
+                DECISIVE,
+                "The handler is in a file that the engine, started after it was written, does not use.",
+                hit.first,
+                handler.quote,
+                since_quote,
+                rule="file_not_used",
+                also=("runtime_not_configured",),
+            )
         else:
             weight = PROOF if since and changed and changed > since else DECISIVE
-            report.add("runtime_not_restarted", weight, "The nvidia handler is in the file on disk; the running engine does not know it: it was not restarted since.", hit.first, handler.quote, since_quote or changed_quote,
-                       also=("runtime_config_path_wrong",), rule="not_restarted")
+            report.add(
+                "runtime_not_restarted",
+                weight,
+                "The nvidia handler is in the file on disk; the running engine does not know it: it was not restarted since.",
+                hit.first,
+                handler.quote,
+                since_quote or changed_quote,
+                also=("runtime_config_path_wrong",),
+                rule="not_restarted",
+            )
     elif handler and handler.present is False:
-        report.add("runtime_not_configured", PROOF, "The engine's configuration has no nvidia handler.", hit.first, handler.quote, rule="handler_absent")
+        report.add(
+            "runtime_not_configured",
+            PROOF,
+            "The engine's configuration has no nvidia handler.",
+            hit.first,
+            handler.quote,
+            rule="handler_absent",
+        )
 
 
 def _config_changed(view: View) -> tuple[str | None, Quote | None]:
@@ -230,7 +357,11 @@ def _config_elsewhere(view: View) -> tuple[str, Quote | None, bool] | None:
     if stray is None or (own and own[1]):
         return None
     proven = own is not None or any(doc.quote(re.escape(home[0].rstrip("/"))) for doc in view.docs("ls_dev", "text", "systemctl"))
-    return f"The handler is in a file that {view.flavour}'s own containerd does not read; it reads {home[0]}.", stray.quote(r"runtimes\.\"?'?nvidia"), proven
+    return (
+        f"The handler is in a file that {view.flavour}'s own containerd does not read; it reads {home[0]}.",
+        stray.quote(r"runtimes\.\"?'?nvidia"),
+        proven,
+    )
 
 
 def _wrong_file(view: View, report: LayerReport) -> None:
@@ -238,13 +369,25 @@ def _wrong_file(view: View, report: LayerReport) -> None:
     for path, quote in _toolkit_targets(view):
         for pattern, instead in GENERATED.items():
             if re.search(pattern, path):
-                report.add("runtime_config_path_wrong", DECISIVE, f"The toolkit writes {path}, which the distribution regenerates at every start; the place to change is {instead}.", quote,
-                           also=("runtime_not_configured", "runtime_not_default"), rule="generated_file")
+                report.add(
+                    "runtime_config_path_wrong",
+                    DECISIVE,
+                    f"The toolkit writes {path}, which the distribution regenerates at every start; the place to change is {instead}.",
+                    quote,
+                    also=("runtime_not_configured", "runtime_not_default"),
+                    rule="generated_file",
+                )
                 return
         home = ENGINE_HOME.get(view.flavour or "")
         if home and (path.startswith(STOCK[0]) or path.startswith(STOCK[1])):
-            report.add("runtime_config_path_wrong", DECISIVE, f"The toolkit is set to {path}; {view.flavour}'s own engine uses {home[0]} and {home[1]}.", quote,
-                       also=("runtime_not_configured",), rule="stock_target")
+            report.add(
+                "runtime_config_path_wrong",
+                DECISIVE,
+                f"The toolkit is set to {path}; {view.flavour}'s own engine uses {home[0]} and {home[1]}.",
+                quote,
+                also=("runtime_not_configured",),
+                rule="stock_target",
+            )
             return
 
 
@@ -281,22 +424,64 @@ def _driver_root(view: View, report: LayerReport, driver_ok: bool) -> None:
     for doc, facts in view.smi:
         odd = re.search(ODD_DRIVER_HOMES, f"{doc.source}\n" + "\n".join(doc.lines[:3]))
         if odd and facts.get("gpus") and not facts.get("error"):
-            report.add("toolkit_driver_root_wrong", DECISIVE, f"The driver works from {odd.group(0)}, and that is not where the toolkit and the validator look.", doc.quote(ODD_DRIVER_HOMES) or Quote(doc.path, doc.source), waiting.first, rule="driver_elsewhere", ceiling="likely")
+            report.add(
+                "toolkit_driver_root_wrong",
+                DECISIVE,
+                f"The driver works from {odd.group(0)}, and that is not where the toolkit and the validator look.",
+                doc.quote(ODD_DRIVER_HOMES) or Quote(doc.path, doc.source),
+                waiting.first,
+                rule="driver_elsewhere",
+                ceiling="likely",
+            )
             return
     if not missing:
         return
     for doc, facts in view.parsed("toolkit_config"):
         root = facts.get("root")
         if root and root != "/" and not driver_ok:
-            report.add("toolkit_driver_root_wrong", SUPPORTING, f"The toolkit looks for the driver under {root} and finds no library there.", doc.quote(r"^\s*root\s*="), missing.first, also=("driver_not_installed", "driver_module_not_loaded"), rule="root_empty")
+            report.add(
+                "toolkit_driver_root_wrong",
+                SUPPORTING,
+                f"The toolkit looks for the driver under {root} and finds no library there.",
+                doc.quote(r"^\s*root\s*="),
+                missing.first,
+                also=("driver_not_installed", "driver_module_not_loaded"),
+                rule="root_empty",
+            )
             return
         if root and root != "/":
-            empty = next((q for q in (d.quote(rf"^total 0|cannot access '?{re.escape(root)}") for d in view.documents if root in f"{d.source} {d.path}".replace("-", "/") or root in d.text) if q), None)
-            report.add("toolkit_driver_root_wrong", PROOF if empty else DECISIVE, f"The toolkit looks for the driver under {root}, and the working driver is the host's own.", doc.quote(r"^\s*root\s*="), missing.first, empty, rule="root_not_host")
+            empty = next(
+                (
+                    q
+                    for q in (
+                        d.quote(rf"^total 0|cannot access '?{re.escape(root)}")
+                        for d in view.documents
+                        if root in f"{d.source} {d.path}".replace("-", "/") or root in d.text
+                    )
+                    if q
+                ),
+                None,
+            )
+            report.add(
+                "toolkit_driver_root_wrong",
+                PROOF if empty else DECISIVE,
+                f"The toolkit looks for the driver under {root}, and the working driver is the host's own.",
+                doc.quote(r"^\s*root\s*="),
+                missing.first,
+                empty,
+                rule="root_not_host",
+            )
             return
     if not driver_ok:
         return
-    report.add("toolkit_driver_root_wrong", SUPPORTING, "The host's driver works, and the toolkit finds no library in the root it looks in.", missing.first, also=("toolkit_ldconfig_failed",), rule="root_unknown")
+    report.add(
+        "toolkit_driver_root_wrong",
+        SUPPORTING,
+        "The host's driver works, and the toolkit finds no library in the root it looks in.",
+        missing.first,
+        also=("toolkit_ldconfig_failed",),
+        rule="root_unknown",
+    )
 
 
 def _nothing_injected(view: View, report: LayerReport, handler: Handler | None, driver_ok: bool) -> None:
@@ -307,26 +492,72 @@ def _nothing_injected(view: View, report: LayerReport, handler: Handler | None, 
     also = ("runtime_not_default", "runtime_not_configured", "toolkit_not_installed", "toolkit_driver_root_wrong")
     for doc, facts in view.parsed("toolkit_config"):
         if facts.get("envvar_when_unprivileged") is False and not _plugin_privileged(view):
-            report.add("runtime_permission_denied", DECISIVE, "The toolkit ignores NVIDIA_VISIBLE_DEVICES of unprivileged containers, and this one is not shown to be privileged.",
-                       doc.quote(r"envvar-when-unprivileged"), hit.first, also=also, rule="unprivileged_envvar")
+            report.add(
+                "runtime_permission_denied",
+                DECISIVE,
+                "The toolkit ignores NVIDIA_VISIBLE_DEVICES of unprivileged containers, and this one is not shown to be privileged.",
+                doc.quote(r"envvar-when-unprivileged"),
+                hit.first,
+                also=also,
+                rule="unprivileged_envvar",
+            )
             return
     root = _plugin_driver_root(view)
     if root and root[0] not in ("/", "", "/run/nvidia/driver", "/driver-root"):
-        report.add("toolkit_driver_root_wrong", DECISIVE, f"The driver lies under {root[0]} and nothing brings that directory's libraries into the container.", root[1], hit.first, also=also, rule="odd_driver_root")
+        report.add(
+            "toolkit_driver_root_wrong",
+            DECISIVE,
+            f"The driver lies under {root[0]} and nothing brings that directory's libraries into the container.",
+            root[1],
+            hit.first,
+            also=also,
+            rule="odd_driver_root",
+        )
         return
     missing_tool = _toolkit_absent(view)
     if missing_tool:
-        report.add("toolkit_not_installed", DECISIVE, "The node has no NVIDIA container toolkit, so nothing injects the driver.", missing_tool, hit.first, also=also, rule="toolkit_absent")
+        report.add(
+            "toolkit_not_installed",
+            DECISIVE,
+            "The node has no NVIDIA container toolkit, so nothing injects the driver.",
+            missing_tool,
+            hit.first,
+            also=also,
+            rule="toolkit_absent",
+        )
         return
     if handler is not None and (driver_ok or handler.document is not None):
         if handler.present is False:
-            report.add("runtime_not_configured", DECISIVE if driver_ok else SUPPORTING, "The engine has no nvidia handler, so the container was started without the driver.", handler.quote or hit.first, hit.first, also=also, rule="no_handler_no_injection")
+            report.add(
+                "runtime_not_configured",
+                DECISIVE if driver_ok else SUPPORTING,
+                "The engine has no nvidia handler, so the container was started without the driver.",
+                handler.quote or hit.first,
+                hit.first,
+                also=also,
+                rule="no_handler_no_injection",
+            )
             return
         if handler.present and handler.default is False and not _names_runtime(view, hit.document):
-            report.add("runtime_not_default", DECISIVE if driver_ok else SUPPORTING, "The engine has an nvidia handler, it is not the default, and this pod names no RuntimeClass.", handler.quote, hit.first, also=also, rule="handler_not_used")
+            report.add(
+                "runtime_not_default",
+                DECISIVE if driver_ok else SUPPORTING,
+                "The engine has an nvidia handler, it is not the default, and this pod names no RuntimeClass.",
+                handler.quote,
+                hit.first,
+                also=also,
+                rule="handler_not_used",
+            )
             return
     if driver_ok:
-        report.add("runtime_not_default", SUPPORTING, "The host's driver works and the container sees none of it: the nvidia runtime was not used for it.", hit.first, also=also, rule="not_injected")
+        report.add(
+            "runtime_not_default",
+            SUPPORTING,
+            "The host's driver works and the container sees none of it: the nvidia runtime was not used for it.",
+            hit.first,
+            also=also,
+            rule="not_injected",
+        )
 
 
 def _inside_container(document: Document) -> bool:
@@ -354,12 +585,18 @@ def _plugin_driver_root(view: View) -> tuple[str, Quote] | None:
 
 def _toolkit_absent(view: View) -> Quote | None:
     for doc in view.docs("nvidia_container_cli", "nvidia_ctk", "text", "ls_dev"):
-        quote = doc.quote(r"(?:nvidia-container-runtime|nvidia-container-cli|nvidia-ctk)\S*:? (?:command )?not found|which: no nvidia-container-runtime|cannot access '?\S*/nvidia-container-runtime|dpkg-query: no packages found matching nvidia-container-toolkit|package nvidia-container-toolkit is not installed")
+        quote = doc.quote(
+            r"(?:nvidia-container-runtime|nvidia-container-cli|nvidia-ctk)\S*:? (?:command )?not found"
+            r"|which: no nvidia-container-runtime|cannot access '?\S*/nvidia-container-runtime"
+            r"|dpkg-query: no packages found matching nvidia-container-toolkit|package nvidia-container-toolkit is not installed"
+        )
         if quote:
             return quote
     for doc, facts in view.parsed("packages"):
         rows = facts.get("packages") or []
-        if len(rows) >= 30 and not any(re.match(r"(?:nvidia-container-toolkit|nvidia-container-runtime|nvidia-docker2)", p["name"]) for p in rows):
+        if len(rows) >= 30 and not any(
+            re.match(r"(?:nvidia-container-toolkit|nvidia-container-runtime|nvidia-docker2)", p["name"]) for p in rows
+        ):
             if any(re.match(r"(?:nvidia-|cuda-drivers|libnvidia)", p["name"]) for p in rows):
                 return Quote(doc.path, "driver packages are listed, nvidia-container-toolkit is not among them")
     return None
@@ -367,7 +604,11 @@ def _toolkit_absent(view: View) -> Quote | None:
 
 def _names_runtime(view: View, document: Document) -> bool:
     for pod in view.pods:
-        if document.pod and pod["metadata"].get("name") == document.pod and str((pod.get("spec") or {}).get("runtimeClassName") or "").startswith("nvidia"):
+        if (
+            document.pod
+            and pod["metadata"].get("name") == document.pod
+            and str((pod.get("spec") or {}).get("runtimeClassName") or "").startswith("nvidia")
+        ):
             return True
     return any(str((p.get("spec") or {}).get("runtimeClassName") or "").startswith("nvidia") for p in view.pods_of("device_plugin"))
 
@@ -389,15 +630,33 @@ def _cdi(view: View, report: LayerReport) -> None:
             specs.setdefault(facts["kind"], []).append(doc)
         versions = facts.get("versions") or []
         if loaded and versions and not any(same_version(v, x) for v in versions for x in [loaded, *on_disk]):
-            report.add("cdi_spec_stale", PROOF, f"The CDI spec names driver files of {', '.join(sorted(set(versions))[:2])}; the loaded driver is {loaded}.", doc.quote(re.escape(versions[0])), loaded_quote, rule="cdi_version")
+            report.add(
+                "cdi_spec_stale",
+                PROOF,
+                f"The CDI spec names driver files of {', '.join(sorted(set(versions))[:2])}; the loaded driver is {loaded}.",
+                doc.quote(re.escape(versions[0])),
+                loaded_quote,
+                rule="cdi_version",
+            )
     for doc in view.docs("text", "cdi_spec", "ls_dev", "event"):
-        quote = doc.quote(r"cannot access '?/\S*lib(?:cuda|nvidia-ml|nvidia-\w+)\.so\.\d+[\d.]*'?: No such file|failed to (?:fulfil|stat) mount (?:request|source)\S*.*lib(?:cuda|nvidia)\S*\.so\.\d|lib(?:cuda|nvidia-[\w-]+)\.so\.\d[\d.]*\S*: (?:no such file|stat)")
+        quote = doc.quote(
+            r"cannot access '?/\S*lib(?:cuda|nvidia-ml|nvidia-\w+)\.so\.\d+[\d.]*'?: No such file"
+            r"|failed to (?:fulfil|stat) mount (?:request|source)\S*.*lib(?:cuda|nvidia)\S*\.so\.\d"
+            r"|lib(?:cuda|nvidia-[\w-]+)\.so\.\d[\d.]*\S*: (?:no such file|stat)"
+        )
         if quote and view.has("cdi_spec"):
             report.add("cdi_spec_stale", DECISIVE, "The CDI spec names a driver file that does not exist.", quote, rule="cdi_file_gone")
             break
     for kind, docs in specs.items():
         if kind.startswith("nvidia.com/gpu") and len(docs) > 1 and view.hit("tk.cdi_unresolvable", "tk.cdi_engine"):
-            report.add("cdi_spec_stale", DECISIVE, f"{len(docs)} CDI specs define {kind}: the same device twice is a conflict the engine refuses.", Quote(docs[0].path, f"kind: {kind}"), Quote(docs[1].path, f"kind: {kind}"), rule="cdi_twice")
+            report.add(
+                "cdi_spec_stale",
+                DECISIVE,
+                f"{len(docs)} CDI specs define {kind}: the same device twice is a conflict the engine refuses.",
+                Quote(docs[0].path, f"kind: {kind}"),
+                Quote(docs[1].path, f"kind: {kind}"),
+                rule="cdi_twice",
+            )
 
 
 def toolkit_version(view: View) -> tuple[str | None, Quote | None]:
@@ -429,10 +688,24 @@ def _toolkit_version_rules(view: View, report: LayerReport) -> None:
     number = tuple(int(x) for x in re.findall(r"\d+", version)[:3])
     major_hit = view.hit("tk.frontend_major", "tk.determine_major")
     if major_hit and number < (1, 14, 6):
-        report.add("toolkit_driver_mismatch", PROOF, f"Toolkit {version} looks for the device major by its name of before driver 550.40; 1.14.6 is the first that knows both.", major_hit.first, quote, rule="major_rename")
+        report.add(
+            "toolkit_driver_mismatch",
+            PROOF,
+            f"Toolkit {version} looks for the device major by its name of before driver 550.40; 1.14.6 is the first that knows both.",
+            major_hit.first,
+            quote,
+            rule="major_rename",
+        )
     _engine, engine_version = view.engine
     if view.hit("tkc.unsupported_cfg") and number < (1, 17, 4):
-        report.add("toolkit_engine_mismatch", PROOF, f"Toolkit {version} cannot write containerd configuration version 3 (1.17.4 is the first that can); the engine is {engine_version or 'containerd 2'}.", quote, rule="config_v3")
+        report.add(
+            "toolkit_engine_mismatch",
+            PROOF,
+            f"Toolkit {version} cannot write containerd configuration version 3 (1.17.4 is the first that can); "
+            f"the engine is {engine_version or 'containerd 2'}.",
+            quote,
+            rule="config_v3",
+        )
 
 
 def _started_too_early(view: View, report: LayerReport, driver_ok: bool) -> None:
@@ -442,8 +715,16 @@ def _started_too_early(view: View, report: LayerReport, driver_ok: bool) -> None
     for doc in view.logs("device_plugin"):
         waiting = doc.quote(r"No devices found\. Waiting indefinitely")
         if waiting and not doc.quote(r"Failed to initialize NVML|mig-strategy|migStrategy\W+(?:single|mixed)"):
-            report.add("container_started_blind", DECISIVE, "The plugin found no device when it started and waits for ever; the GPUs are there now.", waiting, view.smi_on_host[0].quote(r"Driver Version|^GPU 0"),
-                       also=("device_nodes_missing", "driver_module_not_loaded"), rule="waiting_plugin", ceiling="likely")
+            report.add(
+                "container_started_blind",
+                DECISIVE,
+                "The plugin found no device when it started and waits for ever; the GPUs are there now.",
+                waiting,
+                view.smi_on_host[0].quote(r"Driver Version|^GPU 0"),
+                also=("device_nodes_missing", "driver_module_not_loaded"),
+                rule="waiting_plugin",
+                ceiling="likely",
+            )
 
 
 def _blind_or_lost(view: View, report: LayerReport, driver_ok: bool) -> None:
@@ -451,15 +732,39 @@ def _blind_or_lost(view: View, report: LayerReport, driver_ok: bool) -> None:
     bypass = view.hit("tk.bypass")
     loaded, loaded_quote = view.nvidia_module()
     if bypass and loaded:
-        report.add("container_started_blind", DECISIVE, "The container was started while the driver was away, so without a GPU; the driver is loaded now.", bypass.first, loaded_quote, rule="bypass_then_loaded")
+        report.add(
+            "container_started_blind",
+            DECISIVE,
+            "The container was started while the driver was away, so without a GPU; the driver is loaded now.",
+            bypass.first,
+            loaded_quote,
+            rule="bypass_then_loaded",
+        )
     lost = view.hit("drv.smi_unknown_error")
     if lost:
         reload_hit = view.hit("chg.daemon_reload")
-        cpu_manager = next((doc.quote(r"cpu-?[mM]anager-?[pP]olicy\S*static") for doc, facts in view.parsed("kubelet_flags") if facts.get("cpu_manager_policy") == "static"), None)
-        denied = next((q for q in (doc.quote(r"/dev/nvidia\S*\".*EPERM|/dev/nvidia\S*: Operation not permitted") for doc in view.documents) if q), None)
+        cpu_manager = next(
+            (
+                doc.quote(r"cpu-?[mM]anager-?[pP]olicy\S*static")
+                for doc, facts in view.parsed("kubelet_flags")
+                if facts.get("cpu_manager_policy") == "static"
+            ),
+            None,
+        )
+        denied = next(
+            (q for q in (doc.quote(r"/dev/nvidia\S*\".*EPERM|/dev/nvidia\S*: Operation not permitted") for doc in view.documents) if q),
+            None,
+        )
         extra = [q for q in (reload_hit.first if reload_hit else None, cpu_manager, denied) if q]
         if extra:
-            report.add("cgroup_device_lost", PROOF if driver_ok or len(extra) > 1 else DECISIVE, "A running container lost its device rules; the driver on the host is not at fault.", lost.first, *extra, rule="device_rules_lost")
+            report.add(
+                "cgroup_device_lost",
+                PROOF if driver_ok or len(extra) > 1 else DECISIVE,
+                "A running container lost its device rules; the driver on the host is not at fault.",
+                lost.first,
+                *extra,
+                rule="device_rules_lost",
+            )
 
 
 def _oci(view: View, report: LayerReport) -> None:
@@ -468,26 +773,72 @@ def _oci(view: View, report: LayerReport) -> None:
     bpf = view.hit("rt.bpf_foreign", "lnc.bpf")
     if not bpf or view.hit("rt.avc"):
         return
-    low_level = next((q for q in (doc.quote(r"libcrun|\bcrun\b|\brunc\b") for doc in view.docs("journal", "kernel_log", "describe_pod", "text", "packages")) if q), None)
+    low_level = next(
+        (
+            q
+            for q in (
+                doc.quote(r"libcrun|\bcrun\b|\brunc\b") for doc in view.docs("journal", "kernel_log", "describe_pod", "text", "packages")
+            )
+            if q
+        ),
+        None,
+    )
     if hook and (low_level or "error executing hook" in hook.first.text):
-        report.add("oci_runtime_fault", DECISIVE, "The OCI runtime's device-cgroup program is refused when the NVIDIA hook runs, with no SELinux denial beside it: the low-level runtime is at fault.",
-                   bpf.first, hook.first, also=("runtime_permission_denied",), rule="bpf_hook")
+        report.add(
+            "oci_runtime_fault",
+            DECISIVE,
+            "The OCI runtime's device-cgroup program is refused when the NVIDIA hook runs, "
+            "with no SELinux denial beside it: the low-level runtime is at fault.",
+            bpf.first,
+            hook.first,
+            also=("runtime_permission_denied",),
+            rule="bpf_hook",
+        )
 
 
 def _own_libraries(view: View, report: LayerReport) -> None:
     """An image that ships its own driver libraries disagrees with the module all by itself; the host agrees with itself."""
-    hit = next((h for h in view.hits if h.signature.id in ("drv.smi_lib_mismatch", "drv.api_mismatch", "drv.api_mismatch_575") and h.document.component == "workload"), None)
+    hit = next(
+        (
+            h
+            for h in view.hits
+            if h.signature.id in ("drv.smi_lib_mismatch", "drv.api_mismatch", "drv.api_mismatch_575") and h.document.component == "workload"
+        ),
+        None,
+    )
     host = view.smi_on_host
     if hit and host and host[0] is not hit.document:
-        report.add("workload_fault", DECISIVE, "The host's driver agrees with itself; this container brings driver libraries of another version.", hit.first, host[0].quote(r"Driver Version"), rule="own_libraries", ceiling="likely")
+        report.add(
+            "workload_fault",
+            DECISIVE,
+            "The host's driver agrees with itself; this container brings driver libraries of another version.",
+            hit.first,
+            host[0].quote(r"Driver Version"),
+            rule="own_libraries",
+            ceiling="likely",
+        )
 
 
 def _application(view: View, report: LayerReport) -> None:
     """Xids of the application, and a program that failed: the stack is fine. (plugin internal/rm/health.go ignores them)"""
     hit = view.hit("hw.xid_app")
-    failed = next((doc.quote(r"CUDA error|RuntimeError|illegal memory access|Segmentation fault|core dumped") for doc in view.logs("workload") if doc.quote(r"CUDA error|RuntimeError|illegal memory access|Segmentation fault|core dumped")), None)
+    failed = next(
+        (
+            doc.quote(r"CUDA error|RuntimeError|illegal memory access|Segmentation fault|core dumped")
+            for doc in view.logs("workload")
+            if doc.quote(r"CUDA error|RuntimeError|illegal memory access|Segmentation fault|core dumped")
+        ),
+        None,
+    )
     if hit and failed:
-        report.add("workload_fault", SUPPORTING, "The program failed with an Xid that comes almost always from the application itself.", hit.first, failed, rule="application_xid")
+        report.add(
+            "workload_fault",
+            SUPPORTING,
+            "The program failed with an Xid that comes almost always from the application itself.",
+            hit.first,
+            failed,
+            rule="application_xid",
+        )
 
 
 def latent(view: View) -> list[dict[str, t.Any]]:
@@ -497,6 +848,12 @@ def latent(view: View) -> list[dict[str, t.Any]]:
     for doc, facts in view.parsed("cdi_spec"):
         versions = facts.get("versions") or []
         if loaded and versions and not any(same_version(v, loaded) for v in versions):
-            found.append({"what": f"The CDI spec {doc.source or doc.path} names files of driver {versions[0]}, and {loaded} is loaded: new containers will fail.",
-                          "because": "spec and loaded version differ", "evidence": [q.as_dict() for q in (doc.quote(re.escape(versions[0])), loaded_quote) if q]})
+            found.append(
+                {
+                    "what": f"The CDI spec {doc.source or doc.path} names files of driver {versions[0]}, "
+                    f"and {loaded} is loaded: new containers will fail.",
+                    "because": "spec and loaded version differ",
+                    "evidence": [q.as_dict() for q in (doc.quote(re.escape(versions[0])), loaded_quote) if q],
+                }
+            )
     return found

@@ -10,10 +10,17 @@ import typing as t
 
 from ansible_collections.gpuops.node.plugins.plugin_utils import objects, owners, twins
 from ansible_collections.gpuops.node.plugins.plugin_utils.evidence import Quote
-from ansible_collections.gpuops.node.plugins.plugin_utils.judge import DECISIVE, PROOF, SUPPORTING, SYMPTOM, LayerReport, scheduler_words, scheduling
+from ansible_collections.gpuops.node.plugins.plugin_utils.judge import (
+    DECISIVE,
+    PROOF,
+    SUPPORTING,
+    SYMPTOM,
+    LayerReport,
+    scheduler_words,
+    scheduling,
+)
 from ansible_collections.gpuops.node.plugins.plugin_utils.judge.view import View, component_of, name_of, quote_of
 
-QUESTION = "May the waiting pods be placed on this node?"
 KINDS = ("describe_pod", "get_pods", "get_events", "get_nodes", "describe_node", "kubectl_output")
 
 # Faults that lie with the pod or its queue, not with the node: on a healthy node of many they are no reason to call it sick.
@@ -29,7 +36,18 @@ MAX_SHAPES = 12  # waiting pods of one shape get one evaluation
 EVENT_REASONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("gpu_taint", "taint_not_tolerated", ("taint_left_behind",)),
     ("taint", "taint_not_tolerated", ("taint_left_behind", "node_initializing")),
-    ("insufficient_gpu", "gpus_in_use", ("request_exceeds_node", "plugin_not_registered", "gpu_marked_unhealthy", "resource_name_mismatch", "plugin_not_deployed", "driver_module_not_loaded")),
+    (
+        "insufficient_gpu",
+        "gpus_in_use",
+        (
+            "request_exceeds_node",
+            "plugin_not_registered",
+            "gpu_marked_unhealthy",
+            "resource_name_mismatch",
+            "plugin_not_deployed",
+            "driver_module_not_loaded",
+        ),
+    ),
     ("dra", "dra_not_serving", ("gpus_in_use", "request_exceeds_node", "resource_name_mismatch")),
     ("insufficient", "other_resource_short", ()),
     ("too_many_pods", "other_resource_short", ()),
@@ -72,14 +90,20 @@ def _wanted_pods(view: View) -> list[dict[str, t.Any]]:
     waiting = view.waiting
     if view.options.pod:
         space, _, name = view.options.pod.rpartition("/")
-        return [p for p in view.evidence.of("Pod") if p["metadata"].get("name") == name and (not space or p["metadata"].get("namespace") == space)]
+        return [
+            p
+            for p in view.evidence.of("Pod")
+            if p["metadata"].get("name") == name and (not space or p["metadata"].get("namespace") == space)
+        ]
     asking = [p for p in waiting if objects.asks_for_gpu(p)]
     if not asking and view.cluster.single:
         asking = [p for p in waiting if not component_of(p["metadata"].get("name") or "")]
     shapes: dict[str, dict[str, t.Any]] = {}
     for pod in asking:
         spec = pod.get("spec") or {}
-        shape = repr((scheduling.gang_of(pod), spec.get("nodeSelector"), spec.get("tolerations"), sorted((objects.pod_requests(pod) or {}).items())))
+        shape = repr(
+            (scheduling.gang_of(pod), spec.get("nodeSelector"), spec.get("tolerations"), sorted((objects.pod_requests(pod) or {}).items()))
+        )
         shapes.setdefault(shape, pod)
     return list(shapes.values())[:MAX_SHAPES]
 
@@ -90,17 +114,51 @@ def _ready(view: View, report: LayerReport) -> None:
     for condition in (view.node.get("status") or {}).get("conditions") or []:
         kind, status = condition.get("type"), condition.get("status")
         said = f"{kind}={status} {condition.get('reason') or ''}: {condition.get('message') or ''}".strip(" :")
-        starting = next((x for x in view.taints if (owners.owner_of(str(x.get("key")), view.options.validation_taints) or {}).get("class") == "startup"), None)
+        starting = next(
+            (
+                x
+                for x in view.taints
+                if (owners.owner_of(str(x.get("key")), view.options.validation_taints) or {}).get("class") == "startup"
+            ),
+            None,
+        )
         if kind == "Ready" and condition.get("reason") == "NodeStatusNeverUpdated" and starting:
-            report.add("node_initializing", DECISIVE, "The node has not posted a first status yet and carries its start-up taint: it is still joining.", quote_of(view.node, said), quote_of(view.node, f"taint {scheduling.show_taint(starting)}"), also=("node_not_ready",), rule="never_posted")
+            report.add(
+                "node_initializing",
+                DECISIVE,
+                "The node has not posted a first status yet and carries its start-up taint: it is still joining.",
+                quote_of(view.node, said),
+                quote_of(view.node, f"taint {scheduling.show_taint(starting)}"),
+                also=("node_not_ready",),
+                rule="never_posted",
+            )
         elif kind == "Ready" and status in ("False", "Unknown"):
-            report.add("node_not_ready", PROOF, f"The node is not Ready ({condition.get('reason') or status}); everything the API says of its GPUs is old.", quote_of(view.node, said, condition.get("lastTransitionTime")), rule="ready_false", ceiling="certain" if condition.get("reason") else "likely")
+            report.add(
+                "node_not_ready",
+                PROOF,
+                f"The node is not Ready ({condition.get('reason') or status}); everything the API says of its GPUs is old.",
+                quote_of(view.node, said, condition.get("lastTransitionTime")),
+                rule="ready_false",
+                ceiling="certain" if condition.get("reason") else "likely",
+            )
         elif kind in ("MemoryPressure", "DiskPressure", "PIDPressure") and status == "True":
-            report.add("node_not_ready", DECISIVE, f"The kubelet reports {kind}.", quote_of(view.node, said, condition.get("lastTransitionTime")), rule="pressure")
+            report.add(
+                "node_not_ready",
+                DECISIVE,
+                f"The kubelet reports {kind}.",
+                quote_of(view.node, said, condition.get("lastTransitionTime")),
+                rule="pressure",
+            )
     if view.ready is False and not report.findings:
         taint = next((x for x in view.taints if x.get("key") in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")), None)
         if taint:
-            report.add("node_not_ready", DECISIVE, f"The node carries {taint['key']}: its kubelet does not report.", quote_of(view.node, f"taint {taint['key']}:{taint.get('effect')}"), rule="not_ready_taint")
+            report.add(
+                "node_not_ready",
+                DECISIVE,
+                f"The node carries {taint['key']}: its kubelet does not report.",
+                quote_of(view.node, f"taint {taint['key']}:{taint.get('effect')}"),
+                rule="not_ready_taint",
+            )
     if view.ready:
         report.good.append("the node is Ready")
 
@@ -111,7 +169,9 @@ def _cordon(view: View, report: LayerReport) -> None:
     owner = owners.judge_cordon(view.node, view.evidence, view.options.now or view.evidence.taken)
     fault = owner.fault or "node_cordoned"
     weight = {"certain": PROOF, "likely": DECISIVE}.get(owner.certainty, SUPPORTING)
-    report.add(fault, weight, owner.because, *owner.quotes, rule="cordon", ceiling=owner.certainty, remedy=owner.remedy, may_act=owner.may_remove)
+    report.add(
+        fault, weight, owner.because, *owner.quotes, rule="cordon", ceiling=owner.certainty, remedy=owner.remedy, may_act=owner.may_remove
+    )
     if fault != "node_cordoned":
         report.add("node_cordoned", SUPPORTING, "The node is cordoned (spec.unschedulable).", *owner.quotes[:1], rule="cordon_seen")
 
@@ -120,13 +180,19 @@ def _taints(view: View, report: LayerReport, pods: list[dict[str, t.Any]]) -> No
     if view.node is None:
         return
     for taint in view.taints:
-        if taint.get("effect") not in ("NoSchedule", "NoExecute") or taint.get("key") in scheduling.CONDITION_TAINTS or taint.get("key") == scheduling.UNSCHEDULABLE_TAINT:
+        if (
+            taint.get("effect") not in ("NoSchedule", "NoExecute")
+            or taint.get("key") in scheduling.CONDITION_TAINTS
+            or taint.get("key") == scheduling.UNSCHEDULABLE_TAINT
+        ):
             continue
         refused = [pod for pod in pods if scheduling.tolerates(pod, taint) is False]
         unknown = not pods or any(scheduling.tolerates(pod, taint) is None for pod in pods)
         if pods and not refused and not unknown:
             continue
-        owner = owners.judge_taint(taint, view.node, twins.twins_for(view), view.evidence, view.options.now or view.evidence.taken, view.options.validation_taints)
+        owner = owners.judge_taint(
+            taint, view.node, twins.twins_for(view), view.evidence, view.options.now or view.evidence.taken, view.options.validation_taints
+        )
         if not owner.fault:
             continue
         policy = owner.fault == "taint_not_tolerated" and owner.cls in ("policy", "unknown", "human", "script")
@@ -137,11 +203,24 @@ def _taints(view: View, report: LayerReport, pods: list[dict[str, t.Any]]) -> No
         weight = PROOF if refused and owner.certainty == "certain" else DECISIVE if owner.certainty != "possible" else SUPPORTING
         quotes = list(owner.quotes) or [quote_of(view.node, f"taint {scheduling.show_taint(taint)}")]
         who = f" {name_of(refused[0])} does not tolerate it." if refused else ""
-        report.add(owner.fault, weight, owner.because.rstrip() + who, *quotes, also=() if refused or not policy else ("taint_left_behind",), rule=f"taint_{taint.get('key')}", ceiling=owner.certainty, remedy=owner.remedy, may_act=owner.may_remove)
+        report.add(
+            owner.fault,
+            weight,
+            owner.because.rstrip() + who,
+            *quotes,
+            also=() if refused or not policy else ("taint_left_behind",),
+            rule=f"taint_{taint.get('key')}",
+            ceiling=owner.certainty,
+            remedy=owner.remedy,
+            may_act=owner.may_remove,
+        )
 
 
 def _event_names(view: View, key: str) -> bool:
-    return any(key in str(event.get("message") or "") or "no nodes available to schedule pods" in str(event.get("message") or "") for event in view.events_with("FailedScheduling"))
+    return any(
+        key in str(event.get("message") or "") or "no nodes available to schedule pods" in str(event.get("message") or "")
+        for event in view.events_with("FailedScheduling")
+    )
 
 
 def _evaluate(view: View, report: LayerReport, pods: list[dict[str, t.Any]]) -> bool:
@@ -184,9 +263,18 @@ def _volume_zone(view: View, report: LayerReport, event: Quote) -> None:
     for volume in view.evidence.of("PersistentVolume"):
         required = objects.at(volume, "spec", "nodeAffinity", "required")
         if required and view.node is not None:
-            match = scheduling.matches_required_node_affinity({"spec": {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}}}, view.node)
+            match = scheduling.matches_required_node_affinity(
+                {"spec": {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}}}, view.node
+            )
             if match.result is False:
-                report.add("affinity_excludes", PROOF, f"Volume {name_of(volume)} can only be used where {'; '.join(match.failed) or 'its node affinity matches'}.", quote_of(volume, "nodeAffinity of the volume"), event, rule="volume_zone")
+                report.add(
+                    "affinity_excludes",
+                    PROOF,
+                    f"Volume {name_of(volume)} can only be used where {'; '.join(match.failed) or 'its node affinity matches'}.",
+                    quote_of(volume, "nodeAffinity of the volume"),
+                    event,
+                    rule="volume_zone",
+                )
 
 
 def _said(view: View) -> list[tuple[str, str, str | None]]:
@@ -194,12 +282,23 @@ def _said(view: View) -> list[tuple[str, str, str | None]]:
     said = [(str(e.get("message") or ""), e.get("_source") or "Event", (e.get("involvedObject") or {}).get("name")) for e in view.events]
     for pod in view.waiting + (view.pods if view.cluster.single else []):
         for condition in (pod.get("status") or {}).get("conditions") or []:
-            if condition.get("type", "PodScheduled") == "PodScheduled" and condition.get("status", "False") == "False" and condition.get("message"):
+            if (
+                condition.get("type", "PodScheduled") == "PodScheduled"
+                and condition.get("status", "False") == "False"
+                and condition.get("message")
+            ):
                 said.append((str(condition["message"]), pod.get("_source") or f"Pod/{name_of(pod)}", pod["metadata"].get("name")))
     if view.cluster.single:
         known = {" ".join(message.split()) for message, _source, _pod in said}
         for doc in view.documents:
-            if doc.kind in ("text", "kube_objects", "describe_pod", "describe_other", "kubectl_output", "container_log") and LOOSE_WORDS.search(doc.text[:200_000]):
+            if doc.kind in (
+                "text",
+                "kube_objects",
+                "describe_pod",
+                "describe_other",
+                "kubectl_output",
+                "container_log",
+            ) and LOOSE_WORDS.search(doc.text[:200_000]):
                 flat = " ".join(doc.text[:200_000].split())
                 for match in LOOSE_MESSAGE.finditer(flat):
                     if match.group(0)[:1].isdigit() and "nodes are available" in flat and "nodes are available" not in match.group(0):
@@ -210,7 +309,10 @@ def _said(view: View) -> list[tuple[str, str, str | None]]:
 
 
 LOOSE_WORDS = re.compile(r"nodes are available|node\(s\) had|Insufficient nvidia\.com")
-LOOSE_MESSAGE = re.compile(r"\d+/\d+ nodes are available: .{1,600}?(?=\.(?:\s|$)|$)|\b\d+ node\(s\) had (?:untolerated )?taint.{1,120}|Insufficient nvidia\.com/[\w.-]+")
+LOOSE_MESSAGE = re.compile(
+    r"\d+/\d+ nodes are available: .{1,600}?(?=\.(?:\s|$)|$)"
+    r"|\b\d+ node\(s\) had (?:untolerated )?taint.{1,120}|Insufficient nvidia\.com/[\w.-]+"
+)
 
 
 def _events(view: View, report: LayerReport, evaluated: bool, pods: list[dict[str, t.Any]]) -> None:
@@ -221,23 +323,47 @@ def _events(view: View, report: LayerReport, evaluated: bool, pods: list[dict[st
     others = [(scheduler_words.parse_other_scheduler(message), message, source) for message, source, _pod in said]
     scale_up = [other for other, _m, _s in others if other and other.get("fault") == "autoscaler_pending"]
     # The autoscaler's word is the verdict only where there is no node to judge, and it does not say that the pod itself fits nowhere.
-    no_node = not view.evidence.of("Node") and any(w["kind"] in ("scale_up", "nominated", "limit") or any(r["kind"] in AT_LIMIT for r in w["reasons"]) for w in scale_up)
+    no_node = not view.evidence.of("Node") and any(
+        w["kind"] in ("scale_up", "nominated", "limit") or any(r["kind"] in AT_LIMIT for r in w["reasons"]) for w in scale_up
+    )
     booked = _booked(view)
     for (message, source, pod), (other, _m, _s) in zip(said, others):
         quote = Quote(source, message[:400])
         if other and other.get("fault"):
             autoscaler = other["fault"] == "autoscaler_pending"
-            weight = (DECISIVE if no_node else SYMPTOM) if autoscaler else DECISIVE if other["kind"] in ("no_inventory", "exceeds", "quota", "exceeds_quota") else SUPPORTING
-            report.add(other["fault"], weight, f"{other['scheduler']} says: {other['text'][:160]}", quote, also=("gpus_in_use", "other_resource_short") if autoscaler else (), rule=f"other_{other['scheduler']}_{other['kind']}", ceiling="likely")
+            weight = (
+                (DECISIVE if no_node else SYMPTOM)
+                if autoscaler
+                else DECISIVE
+                if other["kind"] in ("no_inventory", "exceeds", "quota", "exceeds_quota")
+                else SUPPORTING
+            )
+            report.add(
+                other["fault"],
+                weight,
+                f"{other['scheduler']} says: {other['text'][:160]}",
+                quote,
+                also=("gpus_in_use", "other_resource_short") if autoscaler else (),
+                rule=f"other_{other['scheduler']}_{other['kind']}",
+                ceiling="likely",
+            )
             if not autoscaler:
                 continue
-        parsed = scheduler_words.parse_failed_scheduling(message if "nodes are available" in message else f"0/1 nodes are available: {message if message[:1].isdigit() else '1 ' + message}")
+        parsed = scheduler_words.parse_failed_scheduling(
+            message
+            if "nodes are available" in message
+            else f"0/1 nodes are available: {message if message[:1].isdigit() else '1 ' + message}"
+        )
         if not LOOSE_WORDS.search(message) and "nodes available" not in message:
             continue
         reasons = {_reason_key(reason): reason for reason in parsed["reasons"]}
         # The count of GPU-short nodes never speaks of a node that an earlier filter refuses, nor of one with GPUs to spare.
         other_nodes = bool(report.findings) or (bool(pods) and view.allocatable is not None and not evaluated)
-        ranked = [(fault, also, reasons[key], key) for key, fault, also in EVENT_REASONS if key in reasons and not (key == "insufficient_gpu" and other_nodes and not booked)]
+        ranked = [
+            (fault, also, reasons[key], key)
+            for key, fault, also in EVENT_REASONS
+            if key in reasons and not (key == "insufficient_gpu" and other_nodes and not booked)
+        ]
         if "volume" in reasons:
             _volume_zone(view, report, quote)
         operand = component_of(pod or "") is not None
@@ -256,13 +382,22 @@ def _events(view: View, report: LayerReport, evaluated: bool, pods: list[dict[st
                 weight, also = DECISIVE, ()
             if key == "insufficient_gpu":
                 if booked:
-                    report.add("gpus_in_use", PROOF, f"All {booked[0]} GPUs of the node are requested already.", booked[1], quote, rule="booked")
+                    report.add(
+                        "gpus_in_use", PROOF, f"All {booked[0]} GPUs of the node are requested already.", booked[1], quote, rule="booked"
+                    )
                     continue
                 # Every node alike: the resource may be missing from all of them just as well as taken.
                 weight = SYMPTOM if alone or evaluated or (view.node is not None and view.allocatable is not None) else SUPPORTING
                 if _more_than_seen(view, report, pods, quote):
                     continue
-            report.add(fault, weight, f"The scheduler counts {reason.get('count')} of {parsed.get('total')} nodes with: {reason['text']}.", quote, also=also, rule=f"event_{key}")
+            report.add(
+                fault,
+                weight,
+                f"The scheduler counts {reason.get('count')} of {parsed.get('total')} nodes with: {reason['text']}.",
+                quote,
+                also=also,
+                rule=f"event_{key}",
+            )
 
 
 def _more_than_seen(view: View, report: LayerReport, pods: list[dict[str, t.Any]], event: Quote) -> bool:
@@ -273,7 +408,14 @@ def _more_than_seen(view: View, report: LayerReport, pods: list[dict[str, t.Any]
     for pod in pods or [p for p in view.evidence.of("Pod") if objects.asks_for_gpu(p)]:
         asks = objects.gpus_of(objects.pod_requests(pod) or {})
         if seen and asks > len(seen):
-            report.add("request_exceeds_node", DECISIVE, f"{name_of(pod)} asks for {asks:g} GPUs in all, and the host shows {len(seen)}.", quote_of(pod, f"nvidia.com/gpu: {asks:g} over all containers"), event, rule="asks_more_than_seen")
+            report.add(
+                "request_exceeds_node",
+                DECISIVE,
+                f"{name_of(pod)} asks for {asks:g} GPUs in all, and the host shows {len(seen)}.",
+                quote_of(pod, f"nvidia.com/gpu: {asks:g} over all containers"),
+                event,
+                rule="asks_more_than_seen",
+            )
             return True
     return False
 
@@ -300,7 +442,9 @@ def _reason_key(reason: dict[str, t.Any]) -> str:
 
 def _no_request(view: View, report: LayerReport) -> None:
     """A pod that asks for no GPU gets none: only where a person shows one pod and nothing asks."""
-    shown = [p for p in view.evidence.of("Pod") if (p.get("spec") or {}).get("containers") and not component_of(p["metadata"].get("name") or "")]
+    shown = [
+        p for p in view.evidence.of("Pod") if (p.get("spec") or {}).get("containers") and not component_of(p["metadata"].get("name") or "")
+    ]
     if view.options.pod:
         shown = wanted_pods(view)
     elif not view.cluster.single or len(shown) != 1:
@@ -308,4 +452,11 @@ def _no_request(view: View, report: LayerReport) -> None:
     for pod in shown:
         resources = [c.get("resources") for c in (pod.get("spec") or {}).get("containers") or []]
         if any(resources) and objects.asks_for_gpu(pod) is False:
-            report.add("gpu_request_missing", SUPPORTING, f"{name_of(pod)} requests cpu or memory and no GPU, so it is given none.", quote_of(pod, "resources without nvidia.com/gpu"), also=("runtime_not_default",), rule="no_gpu_request")
+            report.add(
+                "gpu_request_missing",
+                SUPPORTING,
+                f"{name_of(pod)} requests cpu or memory and no GPU, so it is given none.",
+                quote_of(pod, "resources without nvidia.com/gpu"),
+                also=("runtime_not_default",),
+                rule="no_gpu_request",
+            )

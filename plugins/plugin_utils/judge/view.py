@@ -40,6 +40,7 @@ COMPONENT_RX = {name: re.compile(pattern) for name, pattern in COMPONENTS.items(
 GPU_RESOURCE = re.compile(r"^(?:nvidia\.com|[\w.-]*nvidia[\w.-]*)/(?!gpu\.deploy)[\w.-]+$")
 
 
+@functools.lru_cache(maxsize=65536)
 def component_of(name: str) -> str | None:
     for component, rx in COMPONENT_RX.items():
         if rx.search(name):
@@ -111,8 +112,9 @@ class Cluster:
 
     @functools.cached_property
     def operator_pods(self) -> list[dict[str, t.Any]]:
-        """Pods of the GPU operator and of node feature discovery, wherever they run."""
-        return [p for p in self.evidence.of("Pod") if component_of(p["metadata"].get("name") or "") in ("operator", "nfd")]
+        """Pods of the GPU operator and of NFD's master, wherever they run; its workers speak for their own node only."""
+        names = ((component_of(p["metadata"].get("name") or ""), p) for p in self.evidence.of("Pod"))
+        return [p for component, p in names if component == "operator" or (component == "nfd" and "-worker" not in p["metadata"]["name"])]
 
     @functools.cached_property
     def workload_controllers(self) -> list[dict[str, t.Any]]:
@@ -210,7 +212,11 @@ class View:
         """The node's own documents, and those of cluster-wide programs."""
         docs = list(self.cluster.docs_by_node.get(self.name, []))
         for doc in self.cluster.docs_by_node.get(None, []):
-            if self.cluster.single or doc.component in ("operator", "nfd", "scheduler") or doc.kind in ("kubectl_output", "describe_other", "get_runtimeclass", "text"):
+            if (
+                self.cluster.single
+                or doc.component in ("operator", "nfd", "scheduler")
+                or doc.kind in ("kubectl_output", "describe_other", "get_runtimeclass", "text")
+            ):
                 docs.append(doc)
         return docs
 
@@ -296,7 +302,12 @@ class View:
 
     def _one_object(self, doc: Document) -> bool:
         """A single object somebody pasted may be searched like any text; a list would speak of other nodes too."""
-        return self.cluster.single and doc.kind == "kube_objects" and len(doc.text) < 40_000 and not re.search(r"^kind: \w*List$|\"kind\": \"\w*List\"|^items:", doc.text, re.MULTILINE)
+        return (
+            self.cluster.single
+            and doc.kind == "kube_objects"
+            and len(doc.text) < 40_000
+            and not re.search(r"^kind: \w*List$|\"kind\": \"\w*List\"|^items:", doc.text, re.MULTILINE)
+        )
 
     @functools.cached_property
     def _messages(self) -> list[Document]:
@@ -490,9 +501,13 @@ class View:
         text += " " + " ".join(self.labels) + " " + " ".join(self.annotations)
         paths = " ".join(f"{doc.path} {doc.source}" for doc in self.documents)
         for policy in self.evidence.of("ClusterPolicy"):
-            paths += " " + " ".join(str(e.get("value")) for e in ((policy.get("spec") or {}).get("toolkit") or {}).get("env") or [] if isinstance(e, dict))
+            paths += " " + " ".join(
+                str(e.get("value")) for e in ((policy.get("spec") or {}).get("toolkit") or {}).get("env") or [] if isinstance(e, dict)
+            )
         if self.cluster.single:
-            text += " " + " ".join(m.group(0) for doc in self.documents if doc.outcome == SEEN for m in [TELLTALE.search(doc.text[:4000])] if m)
+            text += " " + " ".join(
+                m.group(0) for doc in self.documents if doc.outcome == SEEN for m in [TELLTALE.search(doc.text[:4000])] if m
+            )
         for flavour, pattern in FLAVOURS.items():
             if re.search(pattern, text, re.IGNORECASE):
                 return flavour

@@ -14,7 +14,7 @@ import typing as t
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tools"))
-import sample_parts as p  # noqa: E402
+import sample_parts as p
 
 NODES, PODS_PER_NODE = 1000, 20
 SECONDS, MIB = 60, 1024  # for everything, on two cores
@@ -61,14 +61,19 @@ def fleet(sick: t.Mapping[int, str], size: int = NODES) -> p.Capture:
     capture.add("clusterpolicies", p.cluster_policy(MACHINE.created, ready=False, since=BOOTED, driver_enabled=False))
     for number in range(0, size, 4):  # the noise of a living cluster
         capture.add("events", event("Pod", f"web-{number}-3", "Pulled", "Container image already present on machine"))
-        capture.add("events", event("Node", names[number], "NodeHasSufficientMemory", f"Node {names[number]} status is now: NodeHasSufficientMemory"))
+        capture.add(
+            "events",
+            event("Node", names[number], "NodeHasSufficientMemory", f"Node {names[number]} status is now: NodeHasSufficientMemory"),
+        )
     for number, fault in sick.items():
         {BUILT: kernel_moved, FALLEN: off_the_bus, UNHANDLED: no_handler, "zero": lambda *_: None}[fault](capture, name_of(number))
     return capture
 
 
 def event(kind: str, name: str, reason: str, message: str) -> Obj:
-    return p.event(kind, name, "gpu-operator" if "nvidia" in name else "ml", reason, message, first=SINCE, last=CREATED, count=3, source="kubelet")
+    return p.event(
+        kind, name, "gpu-operator" if "nvidia" in name else "ml", reason, message, first=SINCE, last=CREATED, count=3, source="kubelet"
+    )
 
 
 def pods_of(number: int, on: str, fault: str | None) -> t.Iterator[Obj]:
@@ -94,14 +99,19 @@ def kernel_moved(capture: p.Capture, on: str) -> None:
     capture.host(on, "lsmod", "lsmod", p.lsmod(*p.BASE_MODULES))
     capture.host(on, "lspci", "lspci -nnk -d 10de:", p.lspci(p.H100, driver=None, modules="nvidiafb, nouveau"))
     capture.host(on, "nvidia_smi", "nvidia-smi", p.NO_COMM, rc=9)
-    capture.host(on, "kernel_log", "dmesg", f"[    0.000000] Linux version {NEW} (buildd@lcy02)\n" + "[   10.22] IPMI message handler: version 39.2\n" * 20_000)
+    capture.host(
+        on,
+        "kernel_log",
+        "dmesg",
+        f"[    0.000000] Linux version {NEW} (buildd@lcy02)\n" + "[   10.22] IPMI message handler: version 39.2\n" * 20_000,
+    )
     capture.log(on, p.operand_pod_name(p.VALIDATOR, on), "driver-validation", p.validator_stuck(BOOTED, 8))
 
 
 def off_the_bus(capture: p.Capture, on: str) -> None:
     bus, lost = "4c", p.gpu_uuid(on, 2)
     xid = f"[3141592.100210] NVRM: Xid (PCI:0000:{bus}:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.\n"
-    noise = "[3141000.000001] audit: type=1400 apparmor=\"ALLOWED\" operation=\"open\"\n" * 20_000
+    noise = '[3141000.000001] audit: type=1400 apparmor="ALLOWED" operation="open"\n' * 20_000
     capture.host(on, "kernel_log", "dmesg", noise + xid + f"[3141592.100214] NVRM: GPU 0000:{bus}:00.0: GPU has fallen off the bus.\n")
     capture.host(on, "lspci", "lspci -nnk -d 10de:", p.lspci(p.H100, driver="nvidia", modules="nvidia", dead=(bus,)))
     marked = p.klog(CREATED, "health.go:185", f"XidCriticalError: Xid=79 on Device={lost}; marking device as unhealthy.") + "\n"

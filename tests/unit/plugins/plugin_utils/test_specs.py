@@ -16,7 +16,7 @@ from ansible_collections.gpuops.node.plugins.plugin_utils.capture import open_ca
 from ansible_collections.gpuops.node.plugins.plugin_utils.diagnose import Options, diagnose
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tools"))
-import spec  # noqa: E402
+import spec
 
 jsonschema = pytest.importorskip("jsonschema")
 SCHEMA = jsonschema.Draft202012Validator(json.loads((catalogue.HERE / "diagnosis-v1.schema.json").read_text(encoding="utf-8")))
@@ -64,7 +64,13 @@ def test_a_healthy_node_asked_for_alone_is_healthy_too(name: str) -> None:
     evidence = open_capture(str(spec.CASES / "samples" / name))
     node = next(n for n in evidence.node_names() if n not in SAMPLES[name]["nodes"] and not n.startswith("server"))
     verdict = diagnose(evidence, [node], Options())[0]
-    assert (verdict["root"]["fault"], verdict["latent"]) in (("healthy", []), ("request_exceeds_node", []), ("gpus_in_use", []), ("pod_gated", []), ("affinity_excludes", [])), verdict["root"]
+    assert (verdict["root"]["fault"], verdict["latent"]) in (
+        ("healthy", []),
+        ("request_exceeds_node", []),
+        ("gpus_in_use", []),
+        ("pod_gated", []),
+        ("affinity_excludes", []),
+    ), verdict["root"]
     if name.startswith("healthy-"):
         assert verdict["root"]["fault"] == "healthy"
 

@@ -26,7 +26,14 @@ def finding(fault: str, weight: str = DECISIVE, source: str = "a", also: tuple[s
         ([finding("gpu_fallen_off_bus"), finding("gpu_fallen_off_bus", source="b")], "gpu_fallen_off_bus", "certain"),
         ([finding("driver_build_failed", PROOF)], "driver_build_failed", "certain"),
         ([finding("kernel_headers_missing"), finding("driver_not_built_for_kernel", PROOF)], "kernel_headers_missing", "likely"),
-        ([finding("runtime_not_configured", also=("runtime_not_restarted",)), finding("runtime_not_configured", source="b", also=("runtime_not_restarted",))], "runtime_not_configured", "likely"),
+        (
+            [
+                finding("runtime_not_configured", also=("runtime_not_restarted",)),
+                finding("runtime_not_configured", source="b", also=("runtime_not_restarted",)),
+            ],
+            "runtime_not_configured",
+            "likely",
+        ),
         ([finding("gpu_hardware_error", SUPPORTING), finding("driver_gpu_unsupported")], "driver_gpu_unsupported", "likely"),
         ([finding("validator_failed", SUPPORTING)], "validator_failed", "possible"),
         ([finding("driver_module_not_loaded", SYMPTOM, also=("nouveau_loaded", "gpu_missing"))], "undetermined", "possible"),

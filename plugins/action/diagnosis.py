@@ -52,6 +52,7 @@ ARGUMENT_SPEC: dict[str, dict[str, t.Any]] = {
 }
 
 PLAIN_WIDTH = 100  # columns, where there is no terminal to ask
+WIDEST = 120  # longer lines are hard to read, however wide the terminal
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)\Z")
 
 
@@ -217,7 +218,7 @@ class ActionModule(ActionBase):
     def _width() -> int:
         columns = getattr(display, "columns", None)
         # Without a terminal Ansible assumes 79 columns; logs and AWX have more room than that.
-        return columns if columns and columns > 79 else PLAIN_WIDTH
+        return min(columns, WIDEST) if columns and columns > 79 else PLAIN_WIDTH
 
     def _tell(self, verdicts: list[dict[str, t.Any]], narration: str, colour: str, task_vars: dict[str, t.Any]) -> None:
         # Printed by hand: as the result of a task it would be one line of JSON.

@@ -85,6 +85,8 @@ def _still_starting(reports: dict[str, LayerReport], decision: walk.Decision | N
 def _expected(view: View) -> tuple[int | None, str | None]:
     gpus, doc = view.bus if not _advertises_all(view) else (None, None)
     counts = {"bus": (len(gpus), doc.path)} if gpus and doc else {}
+    if not counts and view.cluster.single and view.smi_on_host and view.smi_on_host[1].get("gpus"):
+        counts["nvidia-smi"] = (len(view.smi_on_host[1]["gpus"]), view.smi_on_host[0].path)
     expected = twins.expected_for(view, counts)
     return expected.value, expected.provenance
 
@@ -145,6 +147,9 @@ def _lower(view: View, expected: int | None) -> dict[str, LayerReport]:
 
 def _quiet(view: View, full: bool, expected: int | None) -> walk.Decision:
     """No finding at all: healthy where that is proven, else undetermined."""
+    if view.cluster.single and expected is None and view.allocatable and not view.ready:
+        why = f"The node advertises {view.allocatable} and nothing shows a fault; how many it should advertise is not known."
+        return walk.Decision("undetermined", None, "possible", why, [], [], {}, [])
     if full or _full(view, expected) or (expected == 0 and view.node is not None and view.ready is not False):
         words = f"all {view.allocatable} GPUs are allocatable" if view.allocatable else "no GPU is expected to be advertised here"
         quotes = (
@@ -459,7 +464,7 @@ def _mend(view: View, decision: walk.Decision, words: _Words) -> dict[str, t.Any
             by = "advise"
             chosen.update(steps=[], would_change=[], disrupts=[], reboot="never")
             if entry["by"] not in ("advise", "none"):
-                refused.append("the mark is not proven to be nobody's: its owner must act")
+                refused.append("it is not proven that nobody needs the mark any more: its owner decides")
     return {
         "by": by,
         "role": by if by not in ("advise", "none") and _shipped(by) else None,
@@ -522,6 +527,12 @@ def _next(view: View, verdict: dict[str, t.Any]) -> list[str]:
         return []
     if fault == "undetermined" or verdict["root"]["certainty"] == "possible":
         return [item["command"] for item in verdict["collect_next"][:1]]
+    if fault in scheduler.POD_SIDE:
+        pods = scheduler.wanted_pods(view)
+        space, _, name = name_of(pods[0]).rpartition("/") if pods else ("<namespace>", "", "<pod>")
+        return [f"kubectl describe pod -n {space or 'default'} {name}"]
+    if verdict["root"]["layer"] == "scheduler":
+        return [f"kubectl get node {node} -o jsonpath='{{.spec.unschedulable}} {{.spec.taints}}'"]
     resource = verdict["resource"].replace(".", "\\.")
     return [
         f"kubectl get node {node} -o jsonpath='{{.status.allocatable.{resource}}}'"

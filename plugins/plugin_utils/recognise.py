@@ -586,7 +586,12 @@ _NAMES: list[tuple[str, re.Pattern[str]]] = [
         ("get_table", r"^cluster-policy$|^all-machines$|^openshift-version$|^hyperconverged$|^kubevirt$"),
         ("text", r"^must-gather|^gpu-nodes-labels$|^gpu-operand-pod-images$|^version$"),
         ("get_nodes", _KUBECTL + r"get-(?:no|nodes?)(?:-o-?wide|-wide|-A)?$|^gpu-nodes-status$"),
-        ("get_nodes", _KUBECTL + r"get-(?:no|nodes?)-(?P<node>.+)$"),
+        (
+            "get_nodes",
+            _KUBECTL
+            + r"get-(?:no|nodes?)-(?P<node>(?!labels?$|taints?$|annotations?$|wide$|all$|gpus?$|yaml$|json$|events?$|status$|describe).+)$",
+        ),
+        ("get_nodes", _KUBECTL + r"get-(?:no|nodes?)-\w+$"),
         ("get_pods", _KUBECTL + r"get-(?:po|pods?)(?:-(?:o-?wide|wide|a|all|all-namespaces))*$"),
         ("get_pods", _KUBECTL + r"get-(?:po|pods?)-(?P<pod>.+)$"),
         ("get_daemonsets", _KUBECTL + r"get-(?:ds|daemonsets?)(?:-.*)?$"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import itertools
+import re
 import typing as t
 
 from ansible_collections.gpuops.node.plugins.plugin_utils import catalogue
@@ -15,6 +16,11 @@ from ansible_collections.gpuops.node.plugins.plugin_utils.evidence import Docume
 
 # A line longer than this is cut before matching: no message we know is longer, and hostile input is.
 MAX_LINE = 4096
+# What log collectors, kubectl and loggers put before a program's own words: patterns that say where a line begins mean those words.
+PREFIX = re.compile(
+    r"^\s*(?:\[pod/[^\]]{1,200}\]\s*)?(?:\d{4}-\d\d-\d\dT\S{1,30}\s+)?(?:[IWEF]\d{4} [\d:.]{8,15}\s+\d+ [\w./-]{1,80}:\d+\]\s*)?"
+    r"(?:time=\"[^\"]{1,40}\" level=\w{1,9} msg=\"?)?(?:(?:Warning|Normal)\s+\w{1,40}\s+[^/]{1,40}?\s{2,}\S{1,60}\s{2,})?"
+)
 # One message repeated a million times tells no more than its first hundred lines.
 MAX_LINES_PER_SIGNATURE = 500
 
@@ -54,7 +60,7 @@ def scan(document: Document) -> list[Hit]:
             begin = starts[number]
             end = starts[number + 1] - 1 if number + 1 < len(starts) else len(text)
             line = text[begin : min(end, begin + MAX_LINE)].rstrip("\r\n")
-            if signature.rx.search(line):
+            if signature.rx.search(line) or (signature.anchored and (bare := PREFIX.sub("", line)) != line and signature.rx.search(bare)):
                 count += 1
                 last = Quote(document.path, line.strip()[:400], number + 1)
                 first = first or last

@@ -30,6 +30,7 @@ class Signature:
     hints: tuple[str, ...]  # literal texts of which a matching line holds at least one; () = none known
     also: frozenset[str]
     kinds: frozenset[str]  # empty = any kind of document
+    anchored: bool  # the pattern says where a line begins
     meaning: str
     source: str
 
@@ -74,6 +75,7 @@ def signatures() -> tuple[Signature, ...]:
             hints=literals(entry["pattern"]),
             also=frozenset(entry.get("also", ())),
             kinds=frozenset(entry.get("in", ())),
+            anchored="^" in re.sub(r"\[\^", "", entry["pattern"]),
             meaning=entry["meaning"],
             source=entry["source"],
         )

@@ -63,6 +63,7 @@ def judge(view: View, expected: int | None, lower_ok: bool) -> LayerReport:
     _dra(view, report)
     _host_service(view, report)
     _panic(view, report)
+    _discovery(view, report)
     if view.allocatable and view.allocatable == (expected or view.capacity):
         report.good.append(f"the kubelet advertises {view.allocatable}")
         report.ok = not [f for f in report.findings if f.rank >= 2]
@@ -683,6 +684,21 @@ def _dra(view: View, report: LayerReport) -> None:
                 f"The DRA driver's pod {name_of(pod)} is {word}.",
                 quote_of(pod, f"{name_of(pod)} {word}"),
                 rule="dra_pod",
+            )
+
+
+def _discovery(view: View, report: LayerReport) -> None:
+    """Tegra's discovery on a machine that is none: the plugin offers one device, whatever there is."""
+    info = ((view.node or {}).get("status") or {}).get("nodeInfo") or {}
+    for doc in view.logs("device_plugin"):
+        quote = doc.quote(r"\"deviceDiscoveryStrategy\": \"tegra\"|device discovery strategy: tegra")
+        if quote and info.get("architecture", "amd64") == "amd64":
+            report.add(
+                "plugin_config_invalid",
+                DECISIVE,
+                "The plugin is told to discover devices as on Tegra, and offers a single one.",
+                quote,
+                rule="tegra_discovery",
             )
 
 

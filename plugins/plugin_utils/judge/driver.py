@@ -293,6 +293,16 @@ def _builds(view: View) -> list[tuple[Document, dict[str, t.Any]]]:
 
 def _built_for(view: View, kernel: str | None) -> tuple[bool, Quote | None, str] | None:
     """Is there a module for the running kernel on disk: (yes/no, proof, how known), None when nobody looked."""
+    if kernel:
+        for doc, facts in view.parsed("ls_modules"):
+            having = [
+                k
+                for k, modules in (facts.get("nvidia_modules") or {}).items()
+                if any(re.match(r"nvidia(?:-current)?\.ko", m) for m in modules)
+            ]
+            if having:
+                quote = doc.quote(rf"{re.escape(having[0])}.*/nvidia(?:-current)?\.ko")
+                return kernel in having, quote, "ls /lib/modules"
     for doc, facts in view.parsed("modinfo"):
         for_kernel = facts.get("kernel") or (facts.get("vermagic") or "").split(" ")[0] or None
         if facts.get("missing"):

@@ -213,6 +213,10 @@ def _fabric(view: View, report: LayerReport) -> None:
         report.exclude("fabric manager found no NVSwitch to manage: this machine needs none", "fabric_manager_down")
         report.good.append("no NVSwitch here, so fabric manager has nothing to do")
         return
+    names = [str(gpu.get("name") or "") for _doc, facts in view.smi for gpu in facts.get("gpus") or []]
+    if names and all(re.search(r"GeForce|RTX|Quadro|TITAN|Tesla [TPKM]\d|\b(?:T4|L4|L40S?|A2|A10|A16|A30|A40)\b", name) for name in names):
+        report.exclude("these GPUs have no NVSwitch fabric", "fabric_manager_down")
+        return
     for doc in view.docs("fabricmanager_log"):
         waiting = doc.quote(r"waiting for socket creation|[Ff]ailed to (?:initialize|start)|FM initialization failed|NV_ERR_INVALID_DEVICE")
         started = doc.quote(

@@ -549,6 +549,18 @@ def _nothing_injected(view: View, report: LayerReport, handler: Handler | None, 
                 rule="handler_not_used",
             )
             return
+    docker = next(((d, f) for d, f in view.parsed("docker_info") if str(f.get("default_runtime") or "").startswith("nvidia")), None)
+    if docker and view.engine[0] != "docker":
+        report.add(
+            "runtime_config_path_wrong",
+            SUPPORTING,
+            "Docker is set up for GPUs and the pod's container still gets no driver: the kubelet's engine is another one.",
+            docker[0].quote(r"Default Runtime"),
+            hit.first,
+            also=also,
+            rule="docker_only",
+        )
+        return
     if driver_ok:
         report.add(
             "runtime_not_default",

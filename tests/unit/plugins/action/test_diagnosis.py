@@ -267,6 +267,12 @@ def test_colour(
     assert "\x1b[" not in result["narration"]
 
 
+@pytest.mark.parametrize(("columns", "width"), [(None, 100), (79, 100), (90, 90), (119, 119), (250, 120)])
+def test_width(monkeypatch: pytest.MonkeyPatch, columns: int | None, width: int) -> None:
+    monkeypatch.setattr(diagnosis.display, "columns", columns)
+    assert diagnosis.ActionModule._width() == width
+
+
 def test_without_colour_in_ansible_there_is_none(judged: dict[str, t.Any], shown: list[t.Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diagnosis, "ANSIBLE_COLOR", False)
     run({"capture": "/capture"})

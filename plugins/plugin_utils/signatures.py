@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
+import functools
 import itertools
 import re
 import typing as t
@@ -40,18 +41,41 @@ class Hit:
         return self.signature.fault
 
 
+# Texts up to this length are remembered: the same event and the same "Completed" come from thousands of pods.
+MEMO = 2048
+
+_Found = tuple[catalogue.Signature, tuple[int, str], tuple[int, str], int]
+
+
 def scan(document: Document) -> list[Hit]:
     """Every signature that occurs in the document, in catalogue order."""
     text = document.text
     if not text:
         return []
-    starts: list[int] | None = None
+    found = _remembered(document.kind, text) if len(text) <= MEMO else _search(document.kind, text)
     hits = []
-    for signature in catalogue.signatures():
-        if signature.kinds and document.kind not in signature.kinds:
-            continue
-        if signature.hints and not any(hint in text for hint in signature.hints):
-            continue
+    for signature, first, last, count in found:
+        quote = Quote(document.path, first[1], first[0])
+        hits.append(Hit(signature, document, quote, quote if first == last else Quote(document.path, last[1], last[0]), count))
+    return hits
+
+
+@functools.cache
+def _of_kind(kind: str) -> tuple[catalogue.Signature, ...]:
+    return tuple(signature for signature in catalogue.signatures() if not signature.kinds or kind in signature.kinds)
+
+
+def _search(kind: str, text: str) -> tuple[_Found, ...]:
+    """(signature, first and last line with their numbers, how many lines) of each signature that occurs."""
+    starts: list[int] | None = None
+    found = []
+    for signature in _of_kind(kind):
+        for hint in signature.hints:
+            if hint in text:
+                break
+        else:
+            if signature.hints:
+                continue
         if starts is None:
             starts = line_starts(text)
         first = last = None
@@ -62,11 +86,14 @@ def scan(document: Document) -> list[Hit]:
             line = text[begin : min(end, begin + MAX_LINE)].rstrip("\r\n")
             if signature.rx.search(line) or (signature.anchored and (bare := PREFIX.sub("", line)) != line and signature.rx.search(bare)):
                 count += 1
-                last = Quote(document.path, line.strip()[:400], number + 1)
+                last = (number + 1, line.strip()[:400])
                 first = first or last
         if first is not None and last is not None:
-            hits.append(Hit(signature, document, first, last, count))
-    return hits
+            found.append((signature, first, last, count))
+    return tuple(found)
+
+
+_remembered = functools.lru_cache(maxsize=4096)(_search)
 
 
 def line_starts(text: str) -> list[int]:

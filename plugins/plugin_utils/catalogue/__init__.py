@@ -19,20 +19,25 @@ HERE = pathlib.Path(__file__).resolve().parent
 STRENGTHS = ("decisive", "supporting", "symptom", "context", "healthy", "harmless")
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Signature:
     """One program message and what it speaks for."""
 
     id: str
     fault: str
     strength: str
-    rx: re.Pattern[str]
+    pattern: str
     hints: tuple[str, ...]  # literal texts of which a matching line holds at least one; () = none known
     also: frozenset[str]
     kinds: frozenset[str]  # empty = any kind of document
     anchored: bool  # the pattern says where a line begins
     meaning: str
     source: str
+
+    @functools.cached_property
+    def rx(self) -> re.Pattern[str]:
+        """Compiled when first needed: most runs need a few dozen of them."""
+        return re.compile(self.pattern)
 
 
 def load_yaml(name: str) -> t.Any:
@@ -71,7 +76,7 @@ def signatures() -> tuple[Signature, ...]:
             id=entry["id"],
             fault=entry["fault"],
             strength=entry["strength"],
-            rx=re.compile(entry["pattern"]),
+            pattern=entry["pattern"],
             hints=literals(entry["pattern"]),
             also=frozenset(entry.get("also", ())),
             kinds=frozenset(entry.get("in", ())),

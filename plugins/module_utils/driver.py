@@ -1125,4 +1125,3 @@ PARSERS: dict[str, t.Callable[[str], dict[str, t.Any]]] = {
 }
 
 # Container logs are told apart by the component that wrote them.
-COMPONENT_PARSERS: dict[str, t.Callable[[str], dict[str, t.Any]]] = {"driver": parse_driver_container_log}

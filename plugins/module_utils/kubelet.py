@@ -669,7 +669,3 @@ PARSERS: dict[str, t.Callable[[str], dict[str, t.Any]]] = {
 }
 
 # Container logs are told apart by the component that wrote them.
-COMPONENT_PARSERS: dict[str, t.Callable[[str], dict[str, t.Any]]] = {
-    "device_plugin": parse_plugin_log,
-    "validator": parse_validator_log,
-}

@@ -490,38 +490,3 @@ def redact(text: str) -> str:
                 body = _redact_line(body)
         out.append(body + end)
     return "".join(out)
-
-
-# ------------------------------------------------------------------------------------------------ kernel log
-
-# What the judges read in a kernel log, and what explains it: the driver and its rivals, module loading, PCIe, memory, hangs.
-_KERNEL_RELEVANT = re.compile(
-    r"NVRM|nvidia|nouveau|nova[-_ ]?core|NovaCore|vfio|Linux version|[Cc]ommand line: |[Ss]ecure ?[Bb]oot|Lockdown|Loading of|PKCS"
-    r"|module verification|version magic|disagrees about version|Unknown symbol|taints kernel|AER:|PCIe Bus Error|pciehp|10de:"
-    r"|BAR \d|can't (?:assign|claim)|no space for|mce:|Hardware Error|EDAC|oom-kill|Out of memory|blocked for more than|Kernel panic"
-    r"|gdrdrv|mlx5_core|ib_umad|iommu: |DMAR|dkms",
-)
-
-
-def bound_kernel_log(lines: t.Iterable[str], context: int = 2, limit: int = 4000) -> list[str]:
-    """The lines that matter with C(context) lines around each, in order; the newest (and the first few) when over the limit."""
-    kept: list[str] = []
-    before: list[str] = []
-    after = 0
-    for line in lines:
-        if _KERNEL_RELEVANT.search(head(line)):
-            kept.extend(before)
-            before = []
-            kept.append(line)
-            after = context
-        elif after > 0:
-            kept.append(line)
-            after -= 1
-        elif context > 0:
-            before.append(line)
-            if len(before) > context:
-                del before[0]
-    if limit and len(kept) > limit:
-        first = limit // 4
-        kept = kept[:first] + kept[len(kept) - (limit - first) :]
-    return kept

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.gpuops.node.plugins.module_utils.runner import redact
 from ansible_collections.gpuops.node.plugins.plugin_utils import catalogue, impact, twins, walk
 from ansible_collections.gpuops.node.plugins.plugin_utils.evidence import LAYERS, Evidence, Quote
 from ansible_collections.gpuops.node.plugins.plugin_utils.judge import (
@@ -184,6 +185,11 @@ def _quiet(view: View, full: bool, expected: int | None) -> walk.Decision:
     return walk.Decision("undetermined", layer, "possible", why, [], [], {}, [])
 
 
+def quoted(quotes: list[Quote]) -> list[dict[str, t.Any]]:
+    """Evidence as it leaves the house: what people paste may hold secrets, and verdicts are forwarded."""
+    return [{**quote.as_dict(), "text": redact(quote.text)} for quote in quotes]
+
+
 # ---- the verdict ---------------------------------------------------------------------------------------------
 
 
@@ -208,8 +214,8 @@ def _verdict(
             "fault": decision.fault,
             "layer": decision.layer,
             "certainty": decision.certainty,
-            "because": decision.because[:1].upper() + decision.because[1:],
-            "evidence": [quote.as_dict() for quote in decision.evidence],
+            "because": redact(decision.because[:1].upper() + decision.because[1:]),
+            "evidence": quoted(decision.evidence),
         },
         "contributing": _contributing(decision),
         "walk": _walk(view, decision, reports, full),
@@ -275,8 +281,8 @@ def _contributing(decision: walk.Decision) -> list[dict[str, t.Any]]:
             {
                 "fault": claim.fault,
                 "layer": catalogue.layer_of(claim.fault),
-                "because": claim.best.because,
-                "evidence": [q.as_dict() for q in claim.quotes(2)],
+                "because": redact(claim.best.because),
+                "evidence": quoted(claim.quotes(2)),
             }
         )
     return shown[:5]

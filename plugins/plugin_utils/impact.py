@@ -79,13 +79,6 @@ FROM_BOOT = {
 }
 
 
-def format_money(value: float, currency: str = "$") -> str:
-    """An amount as a person writes it: $1,234.50, -$3.00, 12.00 EUR."""
-    amount = f"{abs(value):,.2f}"
-    sign = "-" if value < 0 and amount.strip("0.,") else ""
-    return f"{sign}{currency}{amount}" if len(currency) == 1 else f"{sign}{amount} {currency}".strip()
-
-
 def _round(value: float | None) -> float | None:
     return None if value is None else round(value + 0.0, 2)
 

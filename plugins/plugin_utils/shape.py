@@ -15,7 +15,7 @@ import typing as t
 # Leaves
 TEXT = "text"  # a string; a number or a boolean that a person wrote without quotes becomes one
 WORD = "word"  # the same, but a boolean is spelled as conditions spell it: True, False
-AMOUNT = "amount"  # a quantity: a string or a finite number
+AMOUNT = "amount"  # a quantity: a string or a finite number, not less than nothing
 COUNT = "count"  # a whole number
 FLAG = "flag"  # true or false
 
@@ -97,7 +97,7 @@ SHAPES: dict[str, dict[str, t.Any]] = {
     **dict.fromkeys(("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet", "Job"), CONTROLLER),
     "Event": EVENT,
     "RuntimeClass": {**_HEAD, "handler": TEXT},
-    "ClusterPolicy": {**_HEAD, "spec": {"*": ANY, "toolkit": {"env": [{"name": TEXT, "value": TEXT}]}}, "status": {"state": TEXT}},
+    "ClusterPolicy": {**_HEAD, "spec": {"toolkit": {"env": [{"name": TEXT, "value": TEXT}]}}, "status": {"state": TEXT}},
     "ResourceSlice": {
         **_HEAD,
         "spec": {
@@ -171,7 +171,9 @@ def _leaf(value: t.Any, shape: str) -> t.Any:
             return str(value) if shape == WORD else str(value).lower()
         return str(value) if type(value) in (int, float) and _sane(value) else _GONE
     if shape == AMOUNT:
-        return value if type(value) is str or (type(value) in (int, float) and _sane(value)) else _GONE
+        if type(value) is str:
+            return value if not value.lstrip().startswith("-") else _GONE
+        return value if type(value) in (int, float) and _sane(value) and value >= 0 else _GONE
     if shape == COUNT:
         if type(value) is str and value.isascii() and value.isdigit() and len(value) < 16:
             return int(value)

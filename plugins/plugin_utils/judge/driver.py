@@ -67,9 +67,6 @@ DRIVER_PACKAGE = re.compile(
     r"^(?:nvidia-(?:driver|dkms|kernel|open|headless|srv|current|utils|compute|gpu|video|firmware)|cuda-drivers|kmod-nvidia|akmod-nvidia|nvidia-open|linux-modules-nvidia"
     r"|xorg-x11-drv-nvidia|libnvidia-(?:compute|common)|libcuda1|nvidia$|nvidia-lts|nvidia-\d|nvidia-[\w-]*kmp)"
 )
-PRECOMPILED_PACKAGE = re.compile(
-    r"^(?:linux-modules-nvidia-[\w.-]*?|kmod-nvidia-[\w.-]*?|nvidia-[\w-]*kmp[\w-]*?-)(?P<kernel>\d+\.\d+\.\d+[\w.~+-]*)?$"
-)
 
 
 def judge(view: View, expected: int | None) -> LayerReport:

@@ -22,7 +22,9 @@ PARSERS = {
     **driver.PARSERS,
     **runtime.PARSERS,
     **kubelet.PARSERS,
-    **{"log:" + name: parse for module in (driver, kubelet) for name, parse in module.COMPONENT_PARSERS.items()},
+    "log:driver": driver.parse_driver_container_log,
+    "log:device_plugin": kubelet.parse_plugin_log,
+    "log:validator": kubelet.parse_validator_log,
 }
 TEXT, NUMBER, FLAG = (str, type(None)), (int, type(None)), (bool, type(None))
 # What every answer has, whatever the text: key -> type.

@@ -40,6 +40,7 @@ TAIL = 8 * 1024**2  # of longer ones: the end, and the lines that speak of the G
 KEPT_LINES = 8 * 1024**2
 PAD_LINES = 3_000_000  # beyond this many lines the numbers of a cut log are not kept
 BLOCK = 1024**2
+SAME_PROBLEM = 8  # files with the same trouble that are told one by one
 
 # Words of the lines kept from a huge log. Kernel, driver and kubelet lines we judge hold one of them.
 KEEP = (b"NVRM", b"nvidia", b"NVIDIA", b"Xid", b"nouveau", b"Linux version", b"tarting kubelet", b"tarted kubelet")
@@ -491,6 +492,8 @@ def decode(data: bytes) -> tuple[str | None, str]:
             encoding = "utf-16-le"  # PowerShell's redirection without its mark
         elif b"\0" in head or len(head) - len(head.translate(None, _CONTROL)) > len(head) // 10:
             return None, ""
+    if data and not data.strip(b"\0"):
+        return None, ""
     try:
         text = data.decode(encoding)
     except (UnicodeDecodeError, ValueError):
@@ -561,6 +564,8 @@ class Capture:
         self.sources: dict[str, list[dict[str, t.Any]]] = {}  # kind -> objects of all sources, before they are merged
         self.named: dict[str, None] = {}  # nodes that folders, files or commands name
         self.nameless: list[dict[str, t.Any]] = []
+        self.copies: dict[str, str] = {}  # file -> the one that says the same
+        self.known: dict[tuple[t.Any, ...], str] = {}  # what was read in a pasted folder -> the file it was first read in
         self.misfits: dict[str, list[str]] = {}  # file or kind -> what of its objects had another type than the API gives it
         self.documents_left: list[tuple[Document, str | None]] = []  # with the node named by its place, if any
 
@@ -592,6 +597,8 @@ class Capture:
         else:
             self._read_pasted()
         self._finish()
+        self._tell_copies()
+        self.evidence.problems = _gathered(self.evidence.problems)
         return self.evidence
 
     def _unpack_file(self, path: str) -> list[Entry]:
@@ -859,7 +866,7 @@ class Capture:
                     del obj[key]
                 if not isinstance(obj.get("kind"), str) or not obj["kind"]:
                     obj["kind"] = kind
-                self._object(obj, None)
+                self._object(obj, None, entry.path)
         self.evidence.looked[api_kind] = SEEN if complete else "failed"
 
     def _own_absent(self, path: str, item: dict[str, t.Any]) -> None:
@@ -886,7 +893,7 @@ class Capture:
             if entry.path in NOT_EVIDENCE:
                 continue
             self._pasted_file(entry)
-        if not self.documents_left and not self.sources and not self.nameless:
+        if not self.sources and not self.nameless and all(doc.kind == "unrecognised" for doc, _place in self.documents_left):
             told = [p.text for p in self.evidence.problems if p.level != "note"] or [p.text for p in self.evidence.problems]
             raise CaptureError(
                 f"There is no evidence in {_show(self.origin)}: {told[-1]}" if told
@@ -916,6 +923,11 @@ class Capture:
             parts = recognise.bug_report_parts(entry.path, text)
         else:
             parts = recognise.parts_of(entry.path, text)
+        if entry.path.endswith(".json") and all(part.recognition.kind == "text" for part in parts) and not _is_json(text):
+            self.problem(
+                entry.path,
+                f"{_show(entry.path)} is cut off, nested too deeply or no JSON, and was only searched for known messages; export it again.",
+            )
         for part in parts:
             found = part.recognition
             body = _unwrap(part.text) if found.kind == "container_log" else part.text
@@ -923,8 +935,29 @@ class Capture:
                 entry.path, found.kind, body, SEEN, None, found.source, None, found.namespace, found.pod, found.container,
                 found.component if found.kind == "container_log" else None, found.previous, note,
             )  # fmt: skip
+            if found.kind not in _NODE_KINDS and self._again(doc, (found.kind, node, found.node, found.pod, found.namespace, body)):
+                continue
             self.documents_left.append((doc, node))
             self._objects_of(doc, found)
+
+    def _again(self, doc: Document, key: tuple[t.Any, ...]) -> bool:
+        """Whether the same was read before: a copy is no second witness."""
+        if not doc.text.strip():
+            return False
+        before = self.known.setdefault(key, doc.path)
+        if before == doc.path:
+            return False  # the first; or one file that holds it twice, told by that file's own lines
+        self.copies[doc.path] = before
+        return True
+
+    def _tell_copies(self) -> None:
+        pairs = [f"{_show(path)} as {_show(before)}" for path, before in self.copies.items()]
+        if len(pairs) == 1:
+            path, before = next(iter(self.copies.items()))
+            self.problem(path, f"{_show(path)} says the same as {_show(before)}, word for word, so it was read once.")
+        elif pairs:
+            listed = ", ".join(pairs[:3]) + (f" and {len(pairs) - 3:,} more" if len(pairs) > 3 else "")
+            self.problem("", f"{len(pairs):,} files say the same as others, word for word, and were read once: {listed}.")
 
     def _unreadable(self, entry: Entry, content: Content, text: str | None) -> None:
         name = entry.path.rsplit("/", 1)[-1]
@@ -1004,7 +1037,9 @@ class Capture:
         stripped = text.strip()
         if stripped[:1] in "{[" and stripped:
             objects, complete = kubectl_text.salvage_json(text)
-            if complete:
+            if complete and len(text) > WHOLE:
+                objects = kubectl_text.shaped(objects, text, doc.path)  # parsed once: it takes seconds
+            elif complete:
                 objects = kubectl_text.parse_objects(text, doc.path)
             else:
                 for obj in objects:
@@ -1021,6 +1056,14 @@ class Capture:
         else:
             objects = kubectl_text.parse_objects(text, doc.path)
             complete = True
+        if not objects and complete and not re.search(r"^\s*\"?items\"?:\s*\[\s*\]", text, re.MULTILINE):
+            large = f" (it is YAML of more than {_size(kubectl_text.MAX_YAML)})" if len(text) > kubectl_text.MAX_YAML else ""
+            self.problem(
+                doc.path,
+                f"{_show(doc.path)} looks like API objects, and none could be read from it{large}; "
+                "export it again with kubectl get -o json.",
+                "warning",
+            )
         for obj in objects:
             if not isinstance(obj, dict):
                 continue
@@ -1070,15 +1113,17 @@ class Capture:
 
     # -- objects
 
-    def _object(self, obj: dict[str, t.Any], node: str | None) -> None:
+    def _object(self, obj: dict[str, t.Any], node: str | None, path: str = "") -> None:
         kind = obj.get("kind")
         kind = kind if isinstance(kind, str) and kind else "Other"
         if not isinstance(obj.get("metadata"), dict):
             obj["metadata"] = {}
         lost = shape.fit(obj, kind)
         if lost:
-            where = str(obj.get("_source") or f"{kind} objects")
+            where = path or str(obj.get("_source") or f"{kind} objects")
             self.misfits.setdefault(where, []).extend(f"{path} of {kind} {_name(obj) or 'without a name'}" for path in dict.fromkeys(lost))
+        if kind == "Node" and not _name(obj).isprintable():
+            obj["metadata"]["name"] = _show(_name(obj))  # names are printed in sentences
         if kind == "Node" and not _name(obj):
             if node is None:
                 self.nameless.append(obj)
@@ -1130,7 +1175,7 @@ class Capture:
         nodes = list(dict.fromkeys([n for n in (_name(o) for o in self.sources.get("Node", [])) if n] + list(self.named)))
         asked = self.node
         if asked is not None and asked not in nodes and (nodes or self.evidence.form == "gpuops"):
-            shown = ", ".join(nodes[:8]) + (f" and {len(nodes) - 8} more" if len(nodes) > 8 else "")
+            shown = ", ".join(map(_show, nodes[:8])) + (f" and {len(nodes) - 8} more" if len(nodes) > 8 else "")
             raise UnknownNode(
                 f"The capture {_show(self.origin)} has no node {_show(asked)}; "
                 + (f"the node{'s' if len(nodes) > 1 else ''} it knows: {shown}." if nodes else "it names no node at all.")
@@ -1190,7 +1235,6 @@ class Capture:
         pasted = self.evidence.form != "gpuops"
         lost: list[str] = []
         for doc, place in self.documents_left:
-            self.evidence.documents.append(doc)
             if doc.kind in _NODE_KINDS:
                 doc.node = self._node_of(doc, place, pods, ambiguous, known, in_path if pasted else None, owner if pasted else None)
                 if (
@@ -1200,9 +1244,14 @@ class Capture:
                     and doc.component not in (*CLUSTER_WIDE, "nfd", "workload", "other", "dra")
                 ):
                     lost.append(doc.path)
+                if self.evidence.form == "pasted" and self._again(
+                    doc, (doc.kind, doc.node, doc.namespace, doc.pod, doc.container, doc.component, doc.previous, doc.text)
+                ):
+                    continue
             elif doc.kind == "describe_node":
                 about = {_name(o) for o in self.evidence.of("Node") if o.get("_source") == doc.path}
                 doc.node = next(iter(about)) if len(about) == 1 else None
+            self.evidence.documents.append(doc)
         if lost and self.evidence.form == "pasted":
             self.problem(
                 lost[0],
@@ -1289,6 +1338,32 @@ def _kind_asked(doc: Document) -> str:
         "event": "Event",
     }
     return next((PLURALS.get(w) or short[w] for w in words if w in PLURALS or w in short), "")
+
+
+def _is_json(text: str) -> bool:
+    """Whether a text is JSON, or lines of JSON as loggers write them."""
+    try:
+        json.loads(text[: text.find("\n")] if text.startswith("{") and "}\n{" in text[:65536] else text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _gathered(problems: list[Problem]) -> list[Problem]:
+    """The same sentence about many files is one sentence: every node's verdict carries them."""
+    groups: dict[tuple[str, str], list[Problem]] = {}
+    for problem in problems:
+        shape = problem.text.replace(problem.path, "\0") if problem.path else problem.text
+        groups.setdefault((problem.level, shape), []).append(problem)
+    out: list[Problem] = []
+    for (level, shape), members in groups.items():
+        if len(members) <= SAME_PROBLEM:
+            out += members
+            continue
+        first = [m.path for m in members[:3]]
+        text = shape.replace("\0", "each" if shape.startswith("\0") else "it")
+        out.append(Problem(first[0], f"{len(members):,} files ({', '.join(first)} and {len(members) - 3:,} more): {text}", level))
+    return out
 
 
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")  # JSON's spelling of half a character

@@ -22,6 +22,8 @@ TIMED_OUT = "timed_out"
 NOT_LOOKED = "not_looked"
 OUTCOMES = (SEEN, ABSENT, DENIED, FAILED, TIMED_OUT, NOT_LOOKED)
 
+MAX_LINE = 4096  # no message we know is longer; what is, is hostile or no log
+
 LAYERS = ("hardware", "driver", "runtime", "device_plugin", "scheduler")
 
 
@@ -67,7 +69,7 @@ class Document:
         """The first line that matches, as evidence; None when no line does."""
         rx = re.compile(pattern, flags) if isinstance(pattern, str) else pattern
         for number, line in enumerate(self.lines, 1):
-            if rx.search(line):
+            if rx.search(line if len(line) <= MAX_LINE else line[:MAX_LINE]):
                 return Quote(self.path, line.strip()[:400], number)
         return None
 

@@ -23,7 +23,7 @@ except ImportError:  # JSON and printed text are still read
 
 Obj = dict[str, t.Any]
 
-MAX_JSON = 32 * 1024 * 1024
+MAX_JSON = 384 * 1024 * 1024
 MAX_YAML = 4 * 1024 * 1024
 MAX_DEPTH = 64
 MAX_ALIASES = 50
@@ -1773,10 +1773,15 @@ def salvage_json(text: str) -> tuple[list[t.Any], bool]:
     if position < 0:
         return [], False
     values: list[t.Any] = []
+    whole = True
     while position < len(text):
         try:
             value, position = _DECODER.raw_decode(text, position)
-            values.extend(_listed(_plain(value)))
+            for item in _listed(value):
+                try:
+                    values.append(_plain(item))
+                except _Refused:
+                    whole = False  # one that is out of bounds does not take the others with it
         except _JSON_ERRORS:
             cut = text[position:]
             match = _ITEMS.search(cut)
@@ -1792,7 +1797,7 @@ def salvage_json(text: str) -> tuple[list[t.Any], bool]:
         position = _SPACE.match(text, position).end()  # type: ignore[union-attr]
         if text[position : position + 1] not in ("{", "["):
             break
-    return values, True
+    return values, whole
 
 
 def _items(text: str, position: int, kind: str) -> list[t.Any]:
@@ -1855,6 +1860,11 @@ def parse_objects(text: str, source: str) -> list[Obj]:
                 _flag_amounts(obj)
         found.extend(objects)
     return found
+
+
+def shaped(values: list[t.Any], text: str, source: str) -> list[Obj]:
+    """Objects from what salvage_json read of a text."""
+    return _recognised(values, source, _hinted(text[:4096], source))
 
 
 def _recognised(values: list[t.Any], source: str, hint: _Hint) -> list[Obj]:

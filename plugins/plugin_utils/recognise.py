@@ -684,6 +684,11 @@ _LOG_NAME = re.compile(
 _INSIDE = re.compile(r"^(?:(?:kubectl|oc|docker|podman|nerdctl|crictl|ctr)-(?:exec|run)|(?:exec|in-(?:pod|container)))(?:-|$)")
 
 
+# What people and browsers put around a name: "03-dmesg.txt", "2. lspci.txt", "nvidia-smi (1).txt", "uname - Copy.txt".
+_NUMBERED = re.compile(r"(^|/)\d{1,3}(?:\.(?!log\b)|[-_) ])[-_ .]*(?=[A-Za-z][^/]*$)")
+_COPIED = re.compile(r"(?: ?\((?:copy ?)?\d*\)|[- _]+copy(?: ?\d+)?)(?=(?:\.\w{1,8})*$)", re.IGNORECASE)
+
+
 def _stem(path: str) -> str:
     name = re.sub(r"\.(descr|status|labels)$", r"-\1", path.rsplit("/", 1)[-1].lower())
     while True:
@@ -696,6 +701,7 @@ def _stem(path: str) -> str:
 
 def by_name(path: str) -> Recognition | None:
     """What the path alone says; None when it says nothing."""
+    path = _COPIED.sub("", _NUMBERED.sub(r"\1", path)) or path
     for pattern in _LOG_PATHS:
         match = pattern.search(path)
         if match:

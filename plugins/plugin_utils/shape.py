@@ -66,7 +66,8 @@ NODE = {
     **_HEAD,
     "spec": {"taints": [TAINT], "unschedulable": FLAG, "providerID": TEXT},
     "status": {
-        "capacity": AMOUNTS, "allocatable": AMOUNTS, "conditions": [CONDITION], "nodeInfo": WORDS, "addresses": [{"type": TEXT, "address": TEXT}],
+        "capacity": AMOUNTS, "allocatable": AMOUNTS, "conditions": [CONDITION], "nodeInfo": WORDS,
+        "addresses": [{"type": TEXT, "address": TEXT}],
     },
 }  # fmt: skip
 POD = {

@@ -64,7 +64,8 @@ NOT_LOADED_BECAUSE = (
 
 # A driver as a package: upstream .run leaves none. (package names of Ubuntu, Debian, CUDA repositories, RHEL, Fedora, SUSE, Arch)
 DRIVER_PACKAGE = re.compile(
-    r"^(?:nvidia-(?:driver|dkms|kernel|open|headless|srv|current|utils|compute|gpu|video|firmware)|cuda-drivers|kmod-nvidia|akmod-nvidia|nvidia-open|linux-modules-nvidia"
+    r"^(?:nvidia-(?:driver|dkms|kernel|open|headless|srv|current|utils|compute|gpu|video|firmware)"
+    r"|cuda-drivers|kmod-nvidia|akmod-nvidia|nvidia-open|linux-modules-nvidia"
     r"|xorg-x11-drv-nvidia|libnvidia-(?:compute|common)|libcuda1|nvidia$|nvidia-lts|nvidia-\d|nvidia-[\w-]*kmp)"
 )
 
@@ -95,6 +96,7 @@ def judge(view: View, expected: int | None) -> LayerReport:
         _why_not_loaded(view, report, kernel, kernel_quote, loaded, loaded_quote)
     _driver_container(view, report, kernel)
     _device_nodes(view, report, loaded)
+    _device_modes(view, report)
     _upgrade_state(view, report)
     if loaded and not report.findings and (view.has("proc_nvidia_version") or smi):
         report.ok = True
@@ -198,7 +200,8 @@ def userspace_packages(view: View) -> list[tuple[str, Quote]]:
     for doc, facts in view.parsed("packages"):
         for package in facts.get("packages") or []:
             if re.match(
-                r"(?:nvidia-utils|libnvidia-compute|nvidia-compute-utils|libnvidia-ml1|nvidia-driver-cuda|nvidia-driver-libs|libcuda1|xorg-x11-drv-nvidia-cuda-libs|nvidia-smi)\b",
+                r"(?:nvidia-utils|libnvidia-compute|nvidia-compute-utils|libnvidia-ml1|nvidia-driver-cuda|nvidia-driver-libs|libcuda1"
+                r"|xorg-x11-drv-nvidia-cuda-libs|nvidia-smi)\b",
                 package["name"],
             ):
                 if package.get("state") in (None, "ii", "hi", "installed"):
@@ -572,7 +575,7 @@ def _driver_container(view: View, report: LayerReport, kernel: str | None) -> No
             report.good.append("the driver container is ready")
     for pod in view.pods_of("driver"):
         word = status_word(pod)
-        if word in ("ImagePullBackOff", "ErrImagePull", "InvalidImageName"):
+        if word.removeprefix("Init:") in ("ImagePullBackOff", "ErrImagePull", "InvalidImageName"):
             report.add(
                 "driver_image_unavailable",
                 DECISIVE,
@@ -645,6 +648,20 @@ def _device_nodes(view: View, report: LayerReport, loaded: bool | None) -> None:
                     doc.quote(r"No such file|cannot access") or Quote(doc.path, "no /dev/nvidia* node"),
                     rule="nodes_missing",
                 )
+
+
+def _device_modes(view: View, report: LayerReport) -> None:
+    """Device files that not everybody may open: by policy (NVreg_DeviceFileMode) or by accident."""
+    for doc in view.docs("ls_dev"):
+        quote = doc.quote(r"^c(?!rw-rw-rw-)[rwxsStT-]{9}\S* .* 195, *(?:\d+|255) .*/dev/nvidia(?:\d+|ctl)$")
+        if quote:
+            report.add(
+                "runtime_permission_denied",
+                SUPPORTING,
+                "The device files do not allow everybody to read and write, so containers are refused.",
+                quote,
+                rule="device_mode",
+            )
 
 
 def _upgrade_state(view: View, report: LayerReport) -> None:

@@ -32,7 +32,7 @@ NOTHING_INJECTED = (
     "dp.nvml_no_lib_old", "dp.nvml_init_any", "dp.detected_non_nvml", "dp.incompatible", "dp.invalid_strategy", "dp.nvml_not_detected",
     "dp.platform_unsupported", "w.libcuda_missing", "val.toolkit_not_ready", "drv.smi_not_found", "w.no_capable_device",
 )  # fmt: skip
-NO_HANDLER = ("rt.no_runtime", "rt.no_runtime_crio", "rt.no_runtime_dockershim")
+NO_HANDLER = ("rt.no_runtime", "rt.no_runtime_crio", "rt.no_runtime_dockershim", "rt.docker_unknown_runtime")
 
 # Files that the engine of a distribution generates, and the one to change instead (facts 1.3).
 GENERATED = {

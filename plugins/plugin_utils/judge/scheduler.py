@@ -182,7 +182,7 @@ def _taints(view: View, report: LayerReport, pods: list[dict[str, t.Any]]) -> No
     for taint in view.taints:
         if (
             taint.get("effect") not in ("NoSchedule", "NoExecute")
-            or taint.get("key") in scheduling.CONDITION_TAINTS
+            or (taint.get("key") in scheduling.CONDITION_TAINTS and not _condition_cleared(view, taint))
             or taint.get("key") == scheduling.UNSCHEDULABLE_TAINT
         ):
             continue
@@ -214,6 +214,15 @@ def _taints(view: View, report: LayerReport, pods: list[dict[str, t.Any]]) -> No
             remedy=owner.remedy,
             may_act=owner.may_remove,
         )
+
+
+def _condition_cleared(view: View, taint: dict[str, t.Any]) -> bool:
+    """A taint that mirrors a condition, on a node whose condition does not hold (or is not shown while nothing else is wrong)."""
+    name = scheduling.CONDITION_TAINTS[str(taint.get("key"))]
+    for condition in objects.items(view.node, "status", "conditions"):
+        if condition.get("type") == name:
+            return (condition.get("status") == "True") if name == "Ready" else (condition.get("status") == "False")
+    return name == "NetworkUnavailable" and view.ready is not False
 
 
 def _event_names(view: View, key: str) -> bool:
@@ -308,7 +317,7 @@ def _said(view: View) -> list[tuple[str, str, str | None]]:
     return said
 
 
-LOOSE_WORDS = re.compile(r"nodes are available|node\(s\) had|Insufficient nvidia\.com")
+LOOSE_WORDS = re.compile(r"nodes are available|fit failure summary|node\(s\) had|Insufficient nvidia\.com")
 LOOSE_MESSAGE = re.compile(
     r"\d+/\d+ nodes are available: .{1,600}?(?=\.(?:\s|$)|$)"
     r"|\b\d+ node\(s\) had (?:untolerated )?taint.{1,120}|Insufficient nvidia\.com/[\w.-]+"
@@ -351,7 +360,7 @@ def _events(view: View, report: LayerReport, evaluated: bool, pods: list[dict[st
                 continue
         parsed = scheduler_words.parse_failed_scheduling(
             message
-            if "nodes are available" in message
+            if any(words in message for words in ("nodes are available", "fit failure summary"))
             else f"0/1 nodes are available: {message if message[:1].isdigit() else '1 ' + message}"
         )
         if not LOOSE_WORDS.search(message) and "nodes available" not in message:

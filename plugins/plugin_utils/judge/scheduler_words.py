@@ -15,7 +15,9 @@ _PREEMPTION = re.compile(
     r"[.,]?\s*((?:no new claims to deallocate, |still not schedulable, )?preemption: .*"
     r"|no new claims to deallocate.*|still not schedulable.*)$",
 )
-_OLD_HEAD = re.compile(r"No nodes are available that match all of the (?:following )?predicates::? ?", re.IGNORECASE)
+_OLD_HEAD = re.compile(
+    r"No nodes are available that match all of the (?:following )?predicates::? ?|fit failure summary on nodes ?: ?", re.IGNORECASE
+)
 # No scheduler writes more; a longer text is something else, or hostile.
 _MAX = 20_000
 
@@ -27,6 +29,12 @@ _REASONS: tuple[tuple[re.Pattern[str], str, int | None, int | None], ...] = tupl
         (r"had untolerated taint \{(?P<key>[^:}]*):\s?(?P<value>[^}]*)\}", "taint", 24, 34),
         (r"had taint \{(?P<key>[^:}]*):\s?(?P<value>[^}]*)\}, that the pod didn't tolerate", "taint", 18, 23),
         (r"had taints that the pod didn't tolerate", "taint", None, 17),
+        # Predicate names, as the scheduler of 1.2 to 1.6 printed them.
+        (r"PodToleratesNodeTaints", "taint", None, None),
+        (r"MatchNodeSelector|MatchInterPodAffinity", "affinity", None, None),
+        (r"CheckNodeUnschedulable", "unschedulable", None, None),
+        (r"PodFitsHostPorts", "ports", None, None),
+        (r"node\(s\) had taints\b", "taint", None, None),
         (r"node\(s\) were unschedulable", "unschedulable", None, None),
         (
             r"node\(s\) (?:were not ready|were unreachable|had unavailable network|had (?:memory|disk|pid) pressure)",

@@ -16,7 +16,7 @@ import tracemalloc
 import zipfile
 
 import pytest
-from ansible_collections.gpuops.node.plugins.plugin_utils import capture
+from ansible_collections.gpuops.node.plugins.plugin_utils import capture, kubectl_text
 from ansible_collections.gpuops.node.plugins.plugin_utils.capture import CaptureError, UnknownNode, open_capture
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -422,8 +422,9 @@ def test_links_and_special_files(tmp_path):
         os.chdir(root)
         sock.bind("sock")
     evidence = open_capture(str(root))
-    assert sorted(by_path(evidence)) == ["dmesg.txt", "inside.txt", "sub/uname.txt"]
+    assert sorted(by_path(evidence)) == ["dmesg.txt", "sub/uname.txt"]
     for name, word in (
+        ("inside.txt", "the same as dmesg.txt"),
         ("leaves.txt", "leaves the capture"),
         ("loop", "link to a folder"),
         ("pipe is", "not a regular file"),
@@ -431,6 +432,41 @@ def test_links_and_special_files(tmp_path):
     ):
         said(evidence, name, word)
     said(evidence, "self cannot be opened")
+
+
+def test_a_copy_is_no_second_witness(tmp_path):
+    files = {"dmesg.txt": XID, "kubectl-describe-node.txt": "Name: gpu-1\nRoles: <none>\nCapacity:\n  cpu: 1\n"}
+    write(tmp_path, {**files, **{f"again/{name}": text for name, text in files.items()}})
+    write(tmp_path, {"nodes/gpu-1/uname.txt": "6.8.0-45-generic\n", "nodes/gpu-2/uname.txt": "6.8.0-45-generic\n"})
+    evidence = open_capture(str(tmp_path), "gpu-1")
+    assert len([doc for doc in evidence.documents if doc.kind == "uname"]) == 2, "the same words of two nodes are two"
+    assert len([doc for doc in evidence.documents if doc.kind == "kernel_log"]) == 1
+    assert len([doc for doc in evidence.documents if doc.kind == "describe_node"]) == 1
+    said(evidence, "2 files", "word for word", "again/dmesg.txt as dmesg.txt", "again/kubectl-describe-node.txt as")
+
+
+def test_the_same_trouble_of_many_files_is_told_once(tmp_path):
+    write(
+        tmp_path, {"dmesg.txt": XID, **{f"e{number}.txt": "" for number in range(50)}, **{f"b{number}.bin": "a\0b" for number in range(50)}}
+    )
+    evidence = open_capture(str(tmp_path))
+    said(evidence, "50 files (b0.bin, b1.bin, b10.bin and 47 more): each is not text")
+    said(evidence, "50 files (e0.txt", "each is empty")
+    assert len(evidence.problems) == 2
+
+
+def test_large_lists_are_read_whole_and_what_cannot_be_read_is_told(tmp_path, monkeypatch):
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "n", "annotations": {"a": "x" * 1000}}}
+    items = [{**pod, "metadata": {**pod["metadata"], "name": f"p{number}"}} for number in range(40_000)]
+    write(tmp_path, {"pods.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": items})})
+    monkeypatch.setattr(kubectl_text, "MAX_YAML", 1000)
+    write(tmp_path, {"nodes.yaml": node_yaml("gpu-1", extra="  note: " + "y" * 1000)})
+    write(tmp_path, {"deep.json": "[" * 100_000, "ci.json": '{"level":"info"}\n{"level":"warn"}\n'})
+    evidence = open_capture(str(tmp_path))
+    assert len(evidence.of("Pod")) == 40_000
+    said(evidence, "nodes.yaml", "YAML of more than", "-o json")
+    said(evidence, "deep.json", "nested too deeply")
+    assert len(evidence.problems) == 2
 
 
 def test_unreadable_file(tmp_path, monkeypatch):

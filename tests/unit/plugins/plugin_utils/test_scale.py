@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -175,8 +176,15 @@ def measured(sick: t.Mapping[int, str], tmp_path: pathlib.Path) -> Obj:
         target = tmp_path / "capture" / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
+    # The child finds the collection where this process found it, however that was made known here.
+    roots = [str(pathlib.Path(path).parent) for path in sys.modules["ansible_collections"].__path__]
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, tmp_path / "capture", tmp_path / "reports"], capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "-c", SCRIPT, tmp_path / "capture", tmp_path / "reports"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(roots)},
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

@@ -303,6 +303,7 @@ def _said(view: View) -> list[tuple[str, str, str | None]]:
             if doc.kind in (
                 "text",
                 "kube_objects",
+                "get_events",
                 "describe_pod",
                 "describe_other",
                 "kubectl_output",
@@ -320,6 +321,7 @@ def _said(view: View) -> list[tuple[str, str, str | None]]:
 LOOSE_WORDS = re.compile(r"nodes are available|fit failure summary|node\(s\) had|Insufficient nvidia\.com")
 LOOSE_MESSAGE = re.compile(
     r"\d+/\d+ nodes are available: .{1,600}?(?=\.(?:\s|$)|$)"
+    r"|(?:No nodes are available that match all of the (?:following )?predicates|fit failure summary on nodes).{1,300}?(?=\.(?:\s|$)|$)"
     r"|\b\d+ node\(s\) had (?:untolerated )?taint.{1,120}|Insufficient nvidia\.com/[\w.-]+"
 )
 
@@ -402,7 +404,7 @@ def _events(view: View, report: LayerReport, evaluated: bool, pods: list[dict[st
             report.add(
                 fault,
                 weight,
-                f"The scheduler counts {reason.get('count')} of {parsed.get('total')} nodes with: {reason['text']}.",
+                f"The scheduler counts {reason.get('count') or 'some'} of {parsed.get('total') or 'the'} nodes with: {reason['text']}.",
                 quote,
                 also=also,
                 rule=f"event_{key}",

@@ -150,6 +150,17 @@ def _labels(view: View, report: LayerReport) -> None:
             quote_of(view.node, f"osImage: {image}"),
             rule="nfd_os",
         )
+    built, image = view.labels.get("feature.node.kubernetes.io/system-os_release.OSTREE_VERSION"), str(info.get("osImage") or "")
+    # The driver pod is chosen by this label; the image of an OpenShift node ends in the same build number.
+    if built and re.search(r"CoreOS.*\d{12}", image) and built not in image:
+        report.add(
+            "nfd_labels_stale",
+            DECISIVE,
+            f"NFD's label says operating system build {built}, the node runs {image}.",
+            quote_of(view.node, f"feature.node.kubernetes.io/system-os_release.OSTREE_VERSION={built}"),
+            quote_of(view.node, f"osImage: {image}"),
+            rule="nfd_ostree",
+        )
 
 
 def plugin_daemonsets(view: View) -> list[dict[str, t.Any]]:
@@ -323,6 +334,15 @@ def _operator(view: View, report: LayerReport) -> None:
                 rule="nfd_crash",
                 also=("node_label_missing",),
             )
+    killed = next((h for h in view.hits if h.signature.id == "w.oomkilled" and component_of(h.document.pod or "") == "operator"), None)
+    if killed:
+        report.add(
+            "operator_not_running",
+            DECISIVE,
+            f"The GPU operator {killed.document.pod} is killed for memory: its limit is too small for this cluster.",
+            killed.first,
+            rule="operator_oom",
+        )
     if any(component_of(p["metadata"]["name"]) == "operator" for p in pods) and not view.evidence.of("ClusterPolicy"):
         for doc in view.docs("kubectl_output", "get_table", "text"):
             if re.search(r"clusterpolic", doc.source + doc.path) and doc.quote(r"^No resources found"):

@@ -415,6 +415,20 @@ def _toolkit_targets(view: View) -> list[tuple[str, Quote]]:
 ODD_DRIVER_HOMES = r"/home/kubernetes/bin/nvidia|/opt/nvidia|/usr/local/glibc"
 
 
+ROOT_LINE = r"^\s*root\s*=|--root[= ]/"
+
+
+def _toolkit_roots(view: View) -> t.Iterator[tuple[t.Any, str]]:
+    """Each place that says where nvidia-container-cli looks for the driver: its configuration, or its command line."""
+    for doc, facts in view.parsed("toolkit_config"):
+        if facts.get("root"):
+            yield doc, facts["root"]
+    for doc in view.docs("nvidia_container_cli", "container_log", "journal", "text"):
+        match = re.search(r"(?:nvidia-container-cli(?:\.real)? [^\n]*|^)--root[= ](/[^\s\]]+)", doc.text[:200_000], re.MULTILINE)
+        if match:
+            yield doc, match.group(1)
+
+
 def _driver_root(view: View, report: LayerReport, driver_ok: bool) -> None:
     """The toolkit or the validator looks for the driver where it is not."""
     missing = view.hit("lnc.no_nvml_lib", "dra.driver_root_hint", "tk.ctk_nvml")
@@ -436,14 +450,13 @@ def _driver_root(view: View, report: LayerReport, driver_ok: bool) -> None:
             return
     if not missing:
         return
-    for doc, facts in view.parsed("toolkit_config"):
-        root = facts.get("root")
+    for doc, root in _toolkit_roots(view):
         if root and root != "/" and not driver_ok:
             report.add(
                 "toolkit_driver_root_wrong",
                 SUPPORTING,
                 f"The toolkit looks for the driver under {root} and finds no library there.",
-                doc.quote(r"^\s*root\s*="),
+                doc.quote(ROOT_LINE),
                 missing.first,
                 also=("driver_not_installed", "driver_module_not_loaded"),
                 rule="root_empty",
@@ -466,7 +479,7 @@ def _driver_root(view: View, report: LayerReport, driver_ok: bool) -> None:
                 "toolkit_driver_root_wrong",
                 PROOF if empty else DECISIVE,
                 f"The toolkit looks for the driver under {root}, and the working driver is the host's own.",
-                doc.quote(r"^\s*root\s*="),
+                doc.quote(ROOT_LINE),
                 missing.first,
                 empty,
                 rule="root_not_host",

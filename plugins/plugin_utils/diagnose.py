@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import typing as t
 
@@ -41,7 +42,8 @@ def _one(view: View, fleet: bool) -> dict[str, t.Any]:
         full = False
     if fleet and not full and not _gpu_sign(view, expected):
         full, expected, expected_from = True, 0, "nothing on the node speaks of a GPU"
-    reports: dict[str, LayerReport] = {"scheduler": scheduler.judge(view, expected, marks_only=fleet and full)}
+    marks_only = fleet and full and not view.options.pod
+    reports: dict[str, LayerReport] = {"scheduler": scheduler.judge(view, expected, marks_only)}
     if full:
         # The plugin's layer is read off the API alone; hosts are not contacted, logs not searched.
         reports["device_plugin"] = device_plugin.judge(view, expected, True)
@@ -58,16 +60,34 @@ def _one(view: View, fleet: bool) -> dict[str, t.Any]:
         if advertises:
             findings = [f for f in findings if f.fault not in HARMLESS_WHEN_FULL]
     decision = walk.decide(findings, excluded)
-    if decision is not None and full and fleet and decision.fault in scheduler.POD_SIDE:
+    if decision is not None and marks_only and decision.fault in scheduler.POD_SIDE:
         decision = None  # the pod's trouble, not this node's
+    decision = _loss_first(view, decision, expected)
     decision = _still_starting(reports, decision) or decision or _quiet(view, full, expected)
     return _verdict(view, decision, reports, expected, expected_from, full)
+
+
+# What of the scheduler's layer does take a node's GPUs out of its status.
+TAKES_GPUS = ("node_not_ready", "node_initializing", "driver_upgrade_stuck", "stale_allocation")
+
+
+def _loss_first(view: View, decision: walk.Decision | None, expected: int | None) -> walk.Decision | None:
+    """No taint, cordon or booking makes a node advertise fewer GPUs than it has: the loss is the question, the mark stands beside it."""
+    if decision is None or decision.layer != "scheduler" or decision.fault in TAKES_GPUS:
+        return decision
+    if not expected or view.allocatable is None or view.allocatable >= expected:
+        return decision
+    lost = _quiet(view, False, expected)
+    contributing = [decision.claims[decision.fault], *decision.contributing] if decision.fault in decision.claims else decision.contributing
+    return dataclasses.replace(lost, contributing=contributing, claims=decision.claims)
 
 
 def _gpu_sign(view: View, expected: int | None) -> bool:
     """Does anything say that this node should have GPUs: a count, a label, a resource row, a device, a document of its own."""
     if expected or view.node is None or view.amounts("capacity") or view.docs("lspci", "nvidia_smi", "kernel_log"):
         return True
+    if not (view.node.get("status") or {}).get("capacity"):
+        return True  # a table of nodes shows no resources at all
     return any(re.search(r"nvidia|10de|gpu", f"{key}={value}", re.IGNORECASE) for key, value in view.labels.items() if value != "false")
 
 
@@ -129,9 +149,10 @@ def _reopened(view: View) -> bool:
             or hit.document.component == "workload"
             or (hit.document.component == "validator" and hit.signature.strength == "decisive")
         )
-        if lower and (said_by_pod or (view.cluster.single and hit.signature.strength != "symptom")):
+        its_own = view.cluster.single or (view.evidence.form == "pasted" and hit.document.node == view.name)
+        if lower and (said_by_pod or (its_own and hit.signature.strength != "symptom")):
             return True
-    if view.cluster.single:
+    if view.cluster.single or (view.evidence.form == "pasted" and any(doc.node == view.name for doc, _facts in view.smi)):
         return any(facts.get("error") not in (None, "not_found") for _doc, facts in view.smi) or bool(
             view.hit("hw.xid_app") and view.logs("workload")
         )
@@ -162,7 +183,7 @@ def _quiet(view: View, full: bool, expected: int | None) -> walk.Decision:
             "healthy",
             None,
             "certain" if view.ready else "likely",
-            f"The node is {'Ready and ' if view.ready else ''}{words}.",
+            f"The node is Ready and {words}." if view.ready else f"{words[:1].upper()}{words[1:]}.",
             quotes,
             [],
             {},
@@ -170,7 +191,9 @@ def _quiet(view: View, full: bool, expected: int | None) -> walk.Decision:
         )
     why = (
         "Nothing in the evidence shows a fault, and nothing shows how many GPUs the node advertises."
-        if view.node is None
+        if view.node is None or (view.allocatable is None and not expected)
+        else "The node advertises no GPU, and nothing on it speaks of one: no resource row, no label, no device."
+        if not _gpu_sign(view, expected)
         else "The evidence shows no fault, and the node does not advertise what it should."
     )
     layer = None
@@ -273,7 +296,7 @@ def _contributing(decision: walk.Decision) -> list[dict[str, t.Any]]:
     shown = []
     below = decision.layer in LAYERS[:-1]
     for claim in decision.contributing:
-        if below and claim.fault in scheduler.POD_SIDE:
+        if below and decision.fault != "undetermined" and claim.fault in scheduler.POD_SIDE:
             continue  # why pods avoid other nodes is no part of what is wrong with this one
         if claim.rank < WEIGHTS["supporting"] and claim.fault != "plugin_blocked_by_validation":
             continue

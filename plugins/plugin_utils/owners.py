@@ -780,10 +780,24 @@ def _by_orphan(result: Ownership, node: Obj, evidence: Evidence, now: t.Any, wri
     return True
 
 
+# Words of people who leave a note for the next one.
+_CORDON_NOTE = re.compile(r"\b(?:(?:un)?cordon(?:ed)?|maintenance|RMA|do not|don't|hands off|waiting for|broken)\b", re.IGNORECASE)
+
+
 def _by_writer(result: Ownership, node: Obj, evidence: Evidence, now: t.Any, writes: Writes) -> bool:
     when = f" at {result.since}" if result.since else ""
+    note = next(
+        ((key, text) for key, text in sorted(annotations_of(node).items()) if _CORDON_NOTE.search(text) and not text.startswith("{")), None
+    )
+    if note:
+        result.quotes.append(quote(node, f"annotation {note[0]}: {note[1][:200]}", "Node"))
+        when += f' (annotation {note[0]} says: "{note[1][:120]}")'
     if not writes:
-        result.because = f"The node is cordoned{when}; nothing on it says by whom (kubectl cordon leaves no mark but managedFields)."
+        result.because = (
+            f"The node was cordoned{when}; nothing on it says by whom (kubectl cordon leaves no mark but managedFields)."
+            if when
+            else "The node is cordoned; nothing on it says by whom (kubectl cordon leaves no mark but managedFields)."
+        )
         result.remedy = (
             f"See who wrote spec.unschedulable: kubectl get node {name_of(node)} -o yaml --show-managed-fields. Ask before uncordoning."
         )

@@ -589,7 +589,8 @@ _NAMES: list[tuple[str, re.Pattern[str]]] = [
         (
             "get_nodes",
             _KUBECTL
-            + r"get-(?:no|nodes?)-(?P<node>(?!show-|o-|l-|selector|custom-|jsonpath|labels?$|taints?$|annotations?$|wide$|all$|gpus?$|yaml$|json$|events?$|status$|describe).+)$",
+            + r"get-(?:no|nodes?)-(?P<node>(?!show-|o-|l-|selector|custom-|jsonpath|describe|"
+            + r"(?:labels?|taints?|annotations?|wide|all|gpus?|yaml|json|events?|status)$).+)$",
         ),
         ("get_nodes", _KUBECTL + r"get-(?:no|nodes?)-[\w-]+$"),
         ("get_pods", _KUBECTL + r"get-(?:po|pods?)(?:-(?:o-?wide|wide|a|all|all-namespaces))*$"),

@@ -60,6 +60,7 @@ def judge(view: View, expected: int | None, lower_ok: bool) -> LayerReport:
     _checkpoint(view, report)
     _mps(view, report)
     _sharing_config(view, report)
+    _sharing_not_applied(view, report)
     _dra(view, report)
     _host_service(view, report)
     _panic(view, report)
@@ -637,6 +638,33 @@ def _sharing_config(view: View, report: LayerReport) -> None:
                     rule="misplaced_key",
                 )
                 return
+
+
+def _sharing_not_applied(view: View, report: LayerReport) -> None:
+    """Fewer GPUs offered than one shared GPU alone would give: the sharing that is configured is not in effect."""
+    if not view.allocatable or not view.cluster.single or view.labels.get("nvidia.com/gpu.sharing-strategy") not in (None, "none"):
+        return
+    wanted = view.labels.get("nvidia.com/device-plugin.config")
+    texts = [
+        (str(text), quote_of(c, f"{n}: sharing"), n) for c in view.evidence.of("ConfigMap") for n, text in (c.get("data") or {}).items()
+    ]
+    texts += [(doc.text, doc.quote(r"^\s*replicas:") or Quote(doc.path, "sharing"), doc.path) for doc in view.docs("kube_objects", "text")]
+    for text, quote, name in texts:
+        block = re.search(r"^sharing:\s*\n\s+(?:timeSlicing|mps):((?:\s*\n\s+.*)*)", text, re.MULTILINE)
+        rows = re.findall(r"name:\s*(\S+)\s*\n\s*replicas:\s*(\d+)", block.group(1)) if block else []
+        replicas = next((int(n) for resource, n in rows if resource == view.options.resource), 0)
+        if replicas > view.allocatable and "renameByDefault: true" not in text and (wanted is None or wanted in name or len(texts) == 1):
+            assert view.node is not None
+            report.add(
+                "plugin_config_invalid",
+                DECISIVE,
+                f"The configuration shares each GPU {replicas} times, and the node offers {view.allocatable} in all: it is not in effect.",
+                quote,
+                quote_of(view.node, f"{view.options.resource}: allocatable {view.allocatable}"),
+                also=("plugin_not_deployed", "plugin_duplicate", "node_label_missing"),
+                rule="sharing_not_applied",
+            )
+            return
 
 
 def _mps(view: View, report: LayerReport) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.gpuops.node.plugins.plugin_utils import catalogue
 from ansible_collections.gpuops.node.plugins.plugin_utils.evidence import Quote
 from ansible_collections.gpuops.node.plugins.plugin_utils.judge import DECISIVE, PROOF, SUPPORTING, LayerReport
 from ansible_collections.gpuops.node.plugins.plugin_utils.judge.view import View
@@ -22,6 +23,7 @@ def judge(view: View, expected: int | None) -> LayerReport:
     report = LayerReport("hardware", read=view.read(*KINDS))
     _bus(view, expected, report)
     _init_failures(view, expected, report)
+    _told_by_plugin(view, report)
     _smi(view, expected, report)
     _recovered(view, report)
     _fabric(view, report)
@@ -44,10 +46,12 @@ def _bus(view: View, expected: int | None, report: LayerReport) -> None:
         )
         return
     if expected and count < expected:
+        # A person who shows one device of many, bound to another driver, shows that binding and not the whole bus.
+        elsewhere = any(gpu.get("driver") not in (None, "", "nvidia") for gpu in gpus)
         report.add(
             "gpu_missing",
-            PROOF if count else DECISIVE,
-            f"The PCI bus shows {count} NVIDIA GPUs where {expected} are expected.",
+            SUPPORTING if elsewhere and view.cluster.single else PROOF if count else DECISIVE,
+            f"The PCI bus shows {count} NVIDIA GPU{'s' if count != 1 else ''} where {expected} are expected.",
             Quote(doc.path, f"{count} NVIDIA GPU function(s) in lspci"),
             rule="bus_count",
         )
@@ -64,6 +68,27 @@ def _bus(view: View, expected: int | None, report: LayerReport) -> None:
         report.exclude(f"lspci shows {count} GPUs", "gpu_missing")
         if expected and count >= expected:
             report.ok = not report.findings
+
+
+def _told_by_plugin(view: View, report: LayerReport) -> None:
+    """The device plugin names the Xid it acts on: where no kernel log is at hand, it says what the kernel said."""
+    hit = view.hit("dp.xid_critical", "dp.xid_all")
+    xid = re.search(r"Xid=(\d+)", hit.first.text) if hit else None
+    if hit is None or xid is None or view.docs("kernel_log"):
+        return
+    line = f"NVRM: Xid (PCI:0000:00:00): {xid.group(1)}, "
+    meant = next(
+        (s for s in catalogue.signatures() if s.id.startswith("hw.xid_") and s.strength == "decisive" and re.search(s.pattern, line)), None
+    )
+    if meant:
+        report.add(
+            meant.fault,
+            DECISIVE,
+            f"The device plugin saw Xid {xid.group(1)}. {meant.meaning.split('. ')[0].rstrip('.')}.",
+            hit.first,
+            rule="xid_by_plugin",
+            ceiling="likely",
+        )
 
 
 def _init_failures(view: View, expected: int | None, report: LayerReport) -> None:

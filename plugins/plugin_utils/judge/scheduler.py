@@ -19,7 +19,7 @@ from ansible_collections.gpuops.node.plugins.plugin_utils.judge import (
     scheduler_words,
     scheduling,
 )
-from ansible_collections.gpuops.node.plugins.plugin_utils.judge.view import View, component_of, name_of, quote_of
+from ansible_collections.gpuops.node.plugins.plugin_utils.judge.view import View, component_of, name_of, node_of, phase_of, quote_of
 
 KINDS = ("describe_pod", "get_pods", "get_events", "get_nodes", "describe_node", "kubectl_output")
 
@@ -74,6 +74,7 @@ def judge(view: View, expected: int | None, marks_only: bool = False) -> LayerRe
     evaluated = _evaluate(view, report, pods)
     _gates(view, report, pods)
     _events(view, report, evaluated, pods)
+    _served_names(view, report)
     _no_request(view, report)
     return report
 
@@ -145,7 +146,7 @@ def _ready(view: View, report: LayerReport) -> None:
             report.add(
                 "node_not_ready",
                 DECISIVE,
-                f"The kubelet reports {kind}.",
+                f"The kubelet reports {kind}: it takes no new pods and may evict running ones.",
                 quote_of(view.node, said, condition.get("lastTransitionTime")),
                 rule="pressure",
             )
@@ -288,7 +289,12 @@ def _volume_zone(view: View, report: LayerReport, event: Quote) -> None:
 
 def _said(view: View) -> list[tuple[str, str, str | None]]:
     """(message, source, pod) of everything a scheduler said: events, pod conditions, and in pasted text wherever it stands."""
-    said = [(str(e.get("message") or ""), e.get("_source") or "Event", (e.get("involvedObject") or {}).get("name")) for e in view.events]
+    placed = {p["metadata"].get("name") for p in view.evidence.of("Pod") if node_of(p) and phase_of(p) in ("Running", "Succeeded")}
+    said = [
+        (str(e.get("message") or ""), e.get("_source") or "Event", (e.get("involvedObject") or {}).get("name"))
+        for e in view.events
+        if (e.get("involvedObject") or {}).get("name") not in placed  # what was said before it found its place
+    ]
     for pod in view.waiting + (view.pods if view.cluster.single else []):
         for condition in (pod.get("status") or {}).get("conditions") or []:
             if (
@@ -298,7 +304,7 @@ def _said(view: View) -> list[tuple[str, str, str | None]]:
             ):
                 said.append((str(condition["message"]), pod.get("_source") or f"Pod/{name_of(pod)}", pod["metadata"].get("name")))
     if view.cluster.single:
-        known = {" ".join(message.split()) for message, _source, _pod in said}
+        known = {" ".join(str(message or "").split()) for message in [*(m for m, _s, _p in said), *(e.get("message") for e in view.events)]}
         for doc in view.documents:
             if doc.kind in (
                 "text",
@@ -320,7 +326,7 @@ def _said(view: View) -> list[tuple[str, str, str | None]]:
 
 LOOSE_WORDS = re.compile(r"nodes are available|fit failure summary|node\(s\) had|Insufficient nvidia\.com")
 LOOSE_MESSAGE = re.compile(
-    r"\d+/\d+ nodes are available: .{1,600}?(?=\.(?:\s|$)|$)"
+    r"\d+/\d+ nodes are available: [^\"\\]{1,600}?(?=\.(?:[\s\"'\\]|$)|[\"\\]|$)"
     r"|(?:No nodes are available that match all of the (?:following )?predicates|fit failure summary on nodes).{1,300}?(?=\.(?:\s|$)|$)"
     r"|\b\d+ node\(s\) had (?:untolerated )?taint.{1,120}|Insufficient nvidia\.com/[\w.-]+"
 )
@@ -449,6 +455,34 @@ def _reason_key(reason: dict[str, t.Any]) -> str:
     if reason["kind"] == "taint" and re.search(r"node-role\.kubernetes\.io/", str(reason.get("taint_key") or "")):
         return "role_taint"  # control plane and infra nodes are no GPU nodes
     return str(reason["kind"])
+
+
+def _served_names(view: View, report: LayerReport) -> None:
+    """Without the node's amounts, the plugin's own log tells which resource names it serves; a workload may ask for another."""
+    if view.allocatable is not None or not view.cluster.single:
+        return
+    served: dict[str, Quote] = {}
+    for doc in view.documents:
+        if doc.component == "device_plugin":
+            for match in re.finditer(r"Registered device plugin for '([\w./-]+)' with Kubelet", doc.text):
+                served.setdefault(match.group(1), Quote(doc.path, match.group(0)))
+    if not served:
+        return
+    for kind in ("Pod", "Job", "Deployment", "StatefulSet", "DaemonSet"):
+        for obj in view.evidence.of(kind):
+            template = objects.mapping(obj, "spec", "template") or obj
+            for resource in objects.gpu_request(template):
+                if resource not in served and not component_of(name_of(obj)):
+                    report.add(
+                        "resource_name_mismatch",
+                        DECISIVE,
+                        f"{kind} {name_of(obj)} asks for {resource}, and the plugin serves {', '.join(sorted(served))}.",
+                        quote_of(obj, f"limits: {resource}"),
+                        *list(served.values())[:2],
+                        rule="served_names",
+                        ceiling="likely",
+                    )
+                    return
 
 
 def _no_request(view: View, report: LayerReport) -> None:

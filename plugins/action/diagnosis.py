@@ -15,15 +15,18 @@ import tempfile
 import typing as t
 
 from ansible.errors import AnsibleActionFail
+from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 from ansible.utils.color import ANSIBLE_COLOR
 from ansible.utils.display import Display
-from ansible_collections.gpuops.node.plugins.plugin_utils import report, session
+from ansible_collections.gpuops.node.plugins.plugin_utils import objects, report, session
 from ansible_collections.gpuops.node.plugins.plugin_utils.capture import CaptureError
 from ansible_collections.gpuops.node.plugins.plugin_utils.diagnose import diagnose
-from ansible_collections.gpuops.node.plugins.plugin_utils.judge.view import Options
+from ansible_collections.gpuops.node.plugins.plugin_utils.judge.view import Options, is_waiting
 
 display = Display()
+
+COLOURS = ("auto", "always", "never")
 
 # The same as the module's documentation; a unit test compares the two.
 ARGUMENT_SPEC: dict[str, dict[str, t.Any]] = {
@@ -48,12 +51,13 @@ ARGUMENT_SPEC: dict[str, dict[str, t.Any]] = {
     "now": {"type": "str"},
     "report_dir": {"type": "path"},
     "narrate": {"type": "bool", "default": True},
-    "colour": {"type": "str", "choices": ["auto", "always", "never"], "default": "auto"},
+    "colour": {"type": "str", "choices": list(COLOURS), "default": "auto"},
 }
 
 PLAIN_WIDTH = 100  # columns, where there is no terminal to ask
 WIDEST = 120  # longer lines are hard to read, however wide the terminal
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)\Z")
+_RESOURCE = re.compile(r"nvidia\.com/[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\Z")
 
 
 class UserError(Exception):
@@ -81,14 +85,26 @@ def plain(value: t.Any) -> t.Any:
     return str(value)
 
 
+def given(value: t.Any) -> str:
+    """What the user gave, fit for one line."""
+    return report.clean(value if isinstance(value, str) else repr(value), 120) or "nothing"
+
+
 def as_time(value: str | None, what: str) -> str | None:
     """A time in RFC 3339, or an explanation."""
-    if value and not _TIME.match(value):
-        raise UserError(f"{what} is not a time such as 2026-03-12T07:04:00Z: {value}")
-    return value or None
+    if value in (None, ""):
+        return None
+    try:
+        if not _TIME.match(value):
+            raise ValueError
+        datetime.datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        raise UserError(f"{what} must be a time such as 2026-03-12T07:04:00Z, not {given(value)}.") from None
+    return value
 
 
 def as_count(value: t.Any, what: str) -> int:
+    """A number of GPUs, or an explanation."""
     try:
         if isinstance(value, (bool, float)):
             raise ValueError
@@ -96,7 +112,7 @@ def as_count(value: t.Any, what: str) -> int:
     except (TypeError, ValueError):
         count = -1
     if count < 0:
-        raise UserError(f"{what} is not a number of GPUs: {value}")
+        raise UserError(f"{what} must be a number of GPUs such as 8, not {given(value)}.")
     return count
 
 
@@ -105,31 +121,97 @@ def as_expected(value: t.Any) -> int | dict[str, int] | None:
     if value is None or value == "" or value == {}:
         return None
     if isinstance(value, dict):
-        return {str(node): as_count(count, f"The expected count of {node}") for node, count in value.items()}
-    return as_count(value, "The expected count")
+        return {str(node): as_count(count, f"The expected count of {given(node)} (gpuops_expected_gpus)") for node, count in value.items()}
+    return as_count(value, "The expected count (gpuops_expected_gpus)")
+
+
+def as_price(value: t.Any) -> float | None:
+    """A price, or an explanation."""
+    if value in (None, ""):
+        return None
+    try:
+        if isinstance(value, bool):
+            raise ValueError
+        price = float(value)
+    except (TypeError, ValueError):
+        price = -1.0
+    if not 0 <= price < float("inf"):
+        raise UserError(
+            f"The price of a GPU-hour (gpuops_gpu_hour_price) must be a number that is not negative, such as 2.50, not {given(value)}."
+        )
+    return price
+
+
+def as_gangs(value: t.Any) -> list[dict[str, t.Any]]:
+    """Gangs, or an explanation."""
+    gangs = value if isinstance(value, list) else [value] if value else []
+    for gang in gangs:
+        if not isinstance(gang, dict) or not {"name", "gpus"} <= set(gang) <= {"name", "gpus", "since"}:
+            raise UserError(f"Each gang (gpuops_gangs) needs a name and gpus, and may have since; this does not fit: {given(gang)}")
+    return [
+        {
+            "name": str(gang["name"]),
+            "gpus": as_count(gang["gpus"], f"The size of the gang {given(gang['name'])} (gpuops_gangs)"),
+            "since": as_time(gang.get("since"), f"The start of the gang {given(gang['name'])} (gpuops_gangs)"),
+        }
+        for gang in gangs
+    ]
+
+
+def as_switch(value: t.Any) -> None:
+    """Explains what is neither yes nor no; a template is left to Ansible."""
+    if isinstance(value, str) and "{" not in value:
+        try:
+            boolean(value)
+        except TypeError:
+            raise UserError(f"gpuops_fail_when_sick must be true or false, not {given(value)}.") from None
+
+
+def checked(args: dict[str, t.Any]) -> dict[str, t.Any]:
+    """The arguments, with what is said here better than by Ansible looked at first."""
+    looks: dict[str, t.Callable[[t.Any], t.Any]] = {"price": as_price, "gangs": as_gangs, "expected": as_expected}
+    if args.get("colour") not in (None, *COLOURS):
+        raise UserError(f"The colour (gpuops_colour) must be auto, always or never, not {given(args['colour'])}.")
+    return {name: looks[name](value) if name in looks else value for name, value in args.items()}
 
 
 def as_options(args: dict[str, t.Any]) -> Options:
     """What the judges are told."""
-    price = args["price"]
-    if price is not None and not 0 <= price < float("inf"):
-        raise UserError(f"The price of a GPU-hour must not be negative: {price}")
     pod = args["pod"] or None
     if pod and not re.fullmatch(r"[^/\s]+/[^/\s]+", pod):
-        raise UserError(f"The pod must be named as namespace/name: {pod}")
-    for gang in args["gangs"]:
-        gang["gpus"] = as_count(gang["gpus"], f"The size of the gang {gang['name']}")
-        gang["since"] = as_time(gang["since"], f"The start of the gang {gang['name']}")
+        raise UserError(f"The pod (gpuops_pod) must be named as namespace/name, not {given(pod)}.")
+    if not _RESOURCE.match(args["resource"]):
+        raise UserError(f"The resource (gpuops_resource) must be one of NVIDIA's, such as nvidia.com/gpu, not {given(args['resource'])}.")
     return Options(
-        price=price,
+        price=args["price"],
         currency=args["currency"],
-        expected=as_expected(args["expected"]),
-        now=as_time(args["now"], "The time to count up to"),
+        expected=args["expected"],
+        now=as_time(args["now"], "The time to count up to (gpuops_now)"),
         gangs=args["gangs"],
         pod=pod,
         resource=args["resource"],
         validation_taints=args["validation_taints"],
     )
+
+
+def known_pod(asked: str, evidence: t.Any, capture: str) -> str:
+    """The pod asked for, as the capture names it, or an explanation."""
+    space, _slash, name = asked.partition("/")
+    pods = evidence.of("Pod")
+    spaces = {objects.text(pod, "metadata", "namespace") for pod in pods if objects.name_of(pod) == name}
+    about = [event.get("involvedObject") or event.get("regarding") for event in evidence.of("Event")]
+    told = {objects.text(ref, "namespace") for ref in about if objects.text(ref, "kind") == "Pod" and objects.text(ref, "name") == name}
+    if space in spaces:
+        return asked
+    if "" in spaces:
+        return name  # a table without namespaces
+    if space in told or "" in told:
+        return asked
+    waiting = [pod for pod in pods if is_waiting(pod)]
+    for_gpus = [pod for pod in waiting if objects.asks_for_gpu(pod)]
+    names = list(dict.fromkeys(map(objects.full_name, for_gpus or waiting)))
+    rest = f"Waiting{' for GPUs' if for_gpus else ''} in it: {some(names)}." if names else "No pod waits in it."
+    raise UserError(f"The capture {capture} holds no pod {given(asked)} (gpuops_pod). {rest}")
 
 
 def some(names: c.Sequence[str], count: int = 5) -> str:
@@ -162,9 +244,13 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         result = super().run(tmp, task_vars)
         task_vars = task_vars or {}
-        self._task.args = plain(self._task.args)
-        _validation, args = self.validate_argument_spec(argument_spec=ARGUMENT_SPEC)
         try:
+            as_switch(task_vars.get("gpuops_fail_when_sick"))  # the role reads it after the verdict, and would take a slip for no
+            self._task.args = checked(plain(self._task.args))
+            try:
+                _validation, args = self.validate_argument_spec(argument_spec=ARGUMENT_SPEC)
+            except AnsibleActionFail as error:
+                raise UserError(str(error)) from None  # without the dump of all arguments
             result.update(self._diagnose(plain(args), task_vars))
         except (UserError, CaptureError, report.ReportError) as error:
             raise AnsibleActionFail(str(error)) from None
@@ -177,8 +263,18 @@ class ActionModule(ActionBase):
             raise UserError("No capture was given. Name a folder or an archive with gpuops_capture (-e gpuops_capture=PATH).")
         hosts = plain(task_vars.get("ansible_play_batch") or [task_vars.get("inventory_hostname")])
         asked = list(dict.fromkeys(args["nodes"] if args["nodes"] is not None else hosts))
+        if asked == ["localhost"] and not (task_vars.get("groups") or {}).get("all"):
+            # The playbook falls back on this host, so that a run without an inventory does not end well without a verdict.
+            names = session.evidence(capture).node_names()
+            if names:
+                raise UserError(
+                    f"No inventory names a node. Name the nodes with -i, such as -i {names[0]}, (with the comma); "
+                    f"the capture {capture} holds {some(names)}."
+                )
         evidence = session.evidence(capture, asked[0] if len(asked) == 1 else None)
         nodes = self._known(asked, evidence.node_names(), capture, strict=args["nodes"] is not None)
+        if options.pod:
+            options.pod = known_pod(options.pod, evidence, capture)
         verdicts = diagnose(evidence, nodes, options)
 
         summary = report.summarise(verdicts)

@@ -14,7 +14,7 @@ description:
   - Nothing is contacted. The hosts are names, and no variable says how to connect to them.
   - Every host gets the variable C(gpuops_capture), so the play need not be told the capture again.
   - The inventory file must have a name that ends in V(gpuops_capture.yml) or V(gpuops_capture.yaml). Where the plugin
-    is enabled in C(ansible.cfg), an archive (V(*.tar), V(*.tar.gz), V(*.tgz)) can be given to C(-i) itself.
+    is enabled in C(ansible.cfg), an archive (V(*.tar), V(*.tar.gz), V(*.tgz), V(*.zip)) can be given to C(-i) itself.
   - A node that C(--limit) names and that the capture does not show becomes a host too, when this is the only inventory.
     A folder of pasted output may not say which node it is from, and where it does, the diagnosis can then say what is
     wrong with the name.
@@ -71,7 +71,7 @@ from ansible_collections.gpuops.node.plugins.plugin_utils import session
 from ansible_collections.gpuops.node.plugins.plugin_utils.capture import CaptureError
 
 CONFIG_SUFFIXES = ("gpuops_capture.yml", "gpuops_capture.yaml")
-ARCHIVE_SUFFIXES = (".tar", ".tar.gz", ".tgz")
+ARCHIVE_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".zip")
 
 # The host to fail on when there is no node; nameless output is given to a node of this name too.
 UNNAMED = "node"

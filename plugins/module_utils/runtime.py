@@ -466,8 +466,8 @@ def parse_containerd_config(text: str) -> dict[str, t.Any]:
         if path in toml.lines:
             lines.setdefault(key, toml.lines[path])
 
-    for key in ("version", "imports", "root", "state", "disabled_plugins"):
-        say(key, key)
+    for top in ("version", "imports", "root", "state", "disabled_plugins"):
+        say(top, top)
     say("grpc_address", "grpc", "address")
     disabled = _texts(toml.get("disabled_plugins"))
     out["cri_disabled"] = bool(_CRI_NAMES.intersection(disabled))

@@ -32,7 +32,7 @@ attributes:
 options:
   capture:
     description:
-      - The capture, a folder or an archive (V(.tar), V(.tar.gz), V(.tgz)).
+      - The capture, a folder or an archive (V(.tar), V(.tar.gz), V(.tgz), V(.zip)).
       - It can be a capture in the format of this collection, an NVIDIA must-gather folder, or a folder of whatever was
         pasted. Which of the three it is, is found out.
       - A relative path counts from the current directory.
@@ -45,7 +45,7 @@ options:
     type: list
     elements: str
   resource:
-    description: The extended resource that the node should offer.
+    description: The extended resource that the node should offer. It must be one of NVIDIA's, as V(nvidia.com/gpu) is.
     type: str
     default: nvidia.com/gpu
   expected:
@@ -55,7 +55,8 @@ options:
     type: raw
   pod:
     description:
-      - The pod that waits, as V(namespace/name). The scheduler's decision is then evaluated for it.
+      - The pod that waits, as V(namespace/name). The scheduler's decision is then evaluated for it. It must be in the
+        capture.
       - Without it, the pending pods that ask for the resource are looked at.
     type: str
   validation_taints:
@@ -161,13 +162,13 @@ msg:
 verdicts:
   description:
     - One verdict per node, by node name.
-    - The format is described by a JSON Schema, gpuops.node/diagnosis/v1, in the C(docs) folder of the collection.
+    - The format, gpuops.node/diagnosis/v1, is described in C(docs/verdict.md) of the collection, with a JSON Schema.
   type: dict
   returned: success
   contains:
     case:
       description: >-
-        V(A) when the node does not offer its GPUs, V(B) when it offers them and pods are refused, V(healthy), V(unknown)
+        V(A) when the node offers no GPU, V(B) when it offers some or all and something is wrong, V(healthy), V(unknown)
         when the evidence does not tell, V(none) when none of it applies.
       type: str
       sample: A

@@ -442,7 +442,7 @@ def _keep_lines(chunks: list[bytes], stream: t.BinaryIO) -> Content:
         at = number + 1
     if pad:
         out.append(b"\n" * (first - at))
-    out.extend(block for _, block in tail)
+    out.extend(block for _number, block in tail)
     note = f"cut: of {_size(size)} the lines about the GPU and the last {_size(tail_size)} were read"
     return Content(b"".join(out), size, note, pad)
 
@@ -897,7 +897,7 @@ class Capture:
             told = [p.text for p in self.evidence.problems if p.level != "note"] or [p.text for p in self.evidence.problems]
             raise CaptureError(
                 f"There is no evidence in {_show(self.origin)}: {told[-1]}" if told
-                else(
+                else (
                     f"There is no evidence in {_show(self.origin)}: it is empty, so put what was printed about the node into it, "
                     f"one file an output."
                 )
@@ -1118,6 +1118,8 @@ class Capture:
         kind = kind if isinstance(kind, str) and kind else "Other"
         if not isinstance(obj.get("metadata"), dict):
             obj["metadata"] = {}
+        if kind == "Event" and obj.get("note") and not obj.get("message"):
+            obj["message"] = obj["note"]  # its name in events.k8s.io
         lost = shape.fit(obj, kind)
         if lost:
             where = path or str(obj.get("_source") or f"{kind} objects")
@@ -1375,7 +1377,7 @@ _ALIAS = re.compile(r"(?:[:,\[{-]\s*)\*[\w-]+")
 def _is_bomb(text: str) -> bool:
     if "&" not in text or "*" not in text or text.lstrip()[:1] == "{" and '"' in text[:200]:
         return False
-    return bool(_ANCHOR.search(text)) and sum(1 for _ in _ALIAS.finditer(text)) > 8
+    return bool(_ANCHOR.search(text)) and sum(1 for _alias in _ALIAS.finditer(text)) > 8
 
 
 def open_capture(path: str, node: str | None = None) -> Evidence:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import textwrap
 import typing as t
 
 from ansible_collections.gpuops.node.plugins.module_utils.runner import redact
@@ -32,7 +33,23 @@ def diagnose(evidence: Evidence, nodes: list[str], options: Options | None = Non
     """One verdict per node (schema C(gpuops.node/diagnosis/v1)), in the order of I(nodes)."""
     options = options or Options()
     cluster = Cluster(evidence, options, nodes)
-    return [_one(View(cluster, name), fleet=len(nodes) > 1) for name in nodes]
+    # A whole cluster tells the same of a node whether it is asked for alone or with all others.
+    fleet = len(nodes) > 1 or (evidence.form == "gpuops" and len(cluster.nodes) > 1 and not options.pod)
+    verdicts = [_one(View(cluster, name), fleet) for name in nodes]
+    if fleet and verdicts and not options.pod and all(v["root"]["fault"] == "healthy" for v in verdicts):
+        verdicts[0]["problems"] = [*verdicts[0]["problems"], *_still_waiting(cluster)]
+    return verdicts
+
+
+def _still_waiting(cluster: Cluster) -> list[dict[str, t.Any]]:
+    """No node is sick and pods wait: that is a question about the pod, which has its own switch."""
+    names = [name_of(pod) for pod in cluster.waiting if asks_for_gpu(pod)]
+    if not names:
+        return []
+    listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    number = f"{len(names)} GPU pods wait" if len(names) > 1 else "1 GPU pod waits"
+    text = f"{number} ({listed}). To see what each node has against one: -e gpuops_pod={names[0]}"
+    return [{"path": "", "text": text, "level": "note"}]
 
 
 def _one(view: View, fleet: bool) -> dict[str, t.Any]:
@@ -96,8 +113,9 @@ def _still_starting(reports: dict[str, LayerReport], decision: walk.Decision | N
     busy = next((r for r in reports.values() if r.at_work), None)
     if busy is None or busy.at_work is None or decision is None or walk.height(decision.fault) < LAYERS.index(busy.layer):
         return None
+    ends = textwrap.shorten(busy.at_work.text, 80, placeholder="...")
     because = (
-        f"{catalogue.layers()[busy.layer]['name'].capitalize()} is still being set up (log ends: {busy.at_work.text[:80]!r}). "
+        f"{catalogue.layers()[busy.layer]['name'].capitalize()} is still being set up (log ends: {ends!r}). "
         "Retries and failed probes are normal for a quarter of an hour."
     )
     return walk.Decision("undetermined", busy.layer, "possible", because, [busy.at_work], [], {}, [])
@@ -173,7 +191,9 @@ def _quiet(view: View, full: bool, expected: int | None) -> walk.Decision:
         why = f"The node advertises {view.allocatable} and nothing shows a fault; how many it should advertise is not known."
         return walk.Decision("undetermined", None, "possible", why, [], [], {}, [])
     if full or _full(view, expected) or (expected == 0 and view.node is not None and view.ready is not False):
-        words = f"all {view.allocatable} GPUs are allocatable" if view.allocatable else "no GPU is expected to be advertised here"
+        words = "no GPU is expected to be advertised here"
+        if view.allocatable:
+            words = f"all {view.allocatable} GPUs are allocatable" if view.allocatable > 1 else "its GPU is allocatable"
         quotes = (
             [Quote(view.node.get("_source") or f"Node/{view.name}", f"allocatable {view.options.resource}: {view.allocatable}")]
             if view.node
@@ -558,7 +578,7 @@ def _next(view: View, verdict: dict[str, t.Any]) -> list[str]:
         return [item["command"] for item in verdict["collect_next"][:1]]
     if fault in scheduler.POD_SIDE:
         pods = scheduler.wanted_pods(view)
-        space, _, name = name_of(pods[0]).rpartition("/") if pods else ("<namespace>", "", "<pod>")
+        space, _slash, name = name_of(pods[0]).rpartition("/") if pods else ("<namespace>", "", "<pod>")
         return [f"kubectl describe pod -n {space or 'default'} {name}"]
     if verdict["root"]["layer"] == "scheduler":
         return [f"kubectl get node {node} -o jsonpath='{{.spec.unschedulable}} {{.spec.taints}}'"]

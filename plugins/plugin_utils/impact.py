@@ -14,7 +14,7 @@ import datetime
 import re
 import typing as t
 
-from ansible_collections.gpuops.node.plugins.plugin_utils import owners
+from ansible_collections.gpuops.node.plugins.plugin_utils import owners, twins
 from ansible_collections.gpuops.node.plugins.plugin_utils.evidence import SEEN, Evidence
 from ansible_collections.gpuops.node.plugins.plugin_utils.judge import scheduling
 from ansible_collections.gpuops.node.plugins.plugin_utils.objects import (
@@ -26,6 +26,7 @@ from ansible_collections.gpuops.node.plugins.plugin_utils.objects import (
     integer,
     is_gpu,
     items,
+    known,
     labels_of,
     mapping,
     name_of,
@@ -77,6 +78,10 @@ FROM_BOOT = {
     "driver_gpu_unsupported",
     "driver_not_installed",
 }
+
+
+# A fault down there leaves the count of advertised GPUs as it was, and the GPUs unusable all the same.
+BELOW_THE_PLUGIN = ("hardware", "driver", "runtime")
 
 
 def _round(value: float | None) -> float | None:
@@ -400,7 +405,7 @@ def loners(evidence: Evidence) -> tuple[int, int]:
 class Since:
     """A moment and the evidence it is from."""
 
-    kind: str  # cordon | taint | not_ready | evidence | ended | operand | boot | ready
+    kind: str  # cordon | taint | not_ready | evidence | ended | operand | boot
     time: str
     source: str
 
@@ -410,9 +415,9 @@ _ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
     "cordon": (("cordon",), ("operand",)),
     "taint": (("taint",),),
     "not_ready": (("not_ready",),),
-    "boot": (("boot", "operand"), ("ended",), ("ready",), ("evidence",)),
-    "hardware": (("evidence",), ("ended",), ("operand",), ("boot",)),
-    "stack": (("ended",), ("operand",), ("evidence",)),
+    "boot": (("boot", "operand"), ("ended",), ("evidence",), ("not_ready",)),
+    "hardware": (("evidence",), ("ended",), ("operand",), ("boot",), ("not_ready",)),
+    "stack": (("ended",), ("operand",), ("evidence",), ("not_ready",)),
     "partial": (("evidence",),),
 }
 _KIND_OF = {
@@ -450,14 +455,16 @@ def _candidates(view: t.Any, verdict: t.Mapping[str, t.Any]) -> list[Since]:
             when, source = owners.taint_since(taint, node, now, view.options.validation_taints)
             if when:
                 found.append(Since("taint", when, f"{text(taint, 'key')}: {source}"))
+        # When a node last became Ready says nothing of its GPUs: a node is Ready with none of them.
         ready = condition(node, "Ready")
-        if text(ready, "lastTransitionTime"):
-            kind = "ready" if ready.get("status") == "True" else "not_ready"
-            words = "last became Ready" if kind == "ready" else "stopped being Ready"
-            found.append(Since(kind, text(ready, "lastTransitionTime"), f"the node {words} (condition Ready)"))
-    for entry in root:
-        if text(entry, "time"):
-            found.append(Since("evidence", text(entry, "time"), f"the first line of the fault in {text(entry, 'source')}"))
+        if text(ready, "status") in ("False", "Unknown"):
+            found.append(Since("not_ready", text(ready, "lastTransitionTime"), "the node stopped being Ready (condition Ready)"))
+        elif text(verdict, "root", "fault") == "node_not_ready":
+            for pressure in ("DiskPressure", "MemoryPressure", "PIDPressure", "NetworkUnavailable"):
+                said = condition(node, pressure)
+                if text(said, "status") == "True":
+                    found.append(Since("not_ready", text(said, "lastTransitionTime"), f"the node reports {pressure}"))
+    found += [since for since in map(_of_quote, root) if since]
     for doc, facts in view.parsed("uptime"):
         found.append(Since("boot", text(facts, "boot"), f"boot time ({doc.path})"))
     for kind in ("kubelet_log", "journal"):
@@ -470,6 +477,44 @@ def _candidates(view: t.Any, verdict: t.Mapping[str, t.Any]) -> list[Since]:
             found.append(Since("boot", text(event, "lastTimestamp") or text(event, "eventTime"), "event Rebooted"))
     found += _operands(view)
     return found
+
+
+# Full dates as logs write them: `dmesg -T`, RFC 3339 and its kin (also journalctl -o short-iso, Go's log), `systemctl status`.
+_DATE, _TIME, _ZONE = r"(?P<date>\d{4}[-/]\d{2}[-/]\d{2})", r"(?P<time>\d{2}:\d{2}:\d{2})", r"(?P<zone>Z|UTC|[+-]\d{2}:?\d{2})"
+_STAMPS = (
+    re.compile(rf'^\s*\[?(?:time="?)?{_DATE}[T ]{_TIME}(?:[.,]\d+)? ?{_ZONE}?\b'),
+    re.compile(rf"^\s*\[\w{{3}} (?P<month>[A-Z][a-z]{{2}}) {{1,2}}(?P<day>\d{{1,2}}) {_TIME} (?P<year>\d{{4}})\]"),
+    re.compile(rf"\bsince \w{{3}} {_DATE} {_TIME}(?: {_ZONE})?\b"),
+)
+_MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
+
+
+def stamp(line: str) -> tuple[str, bool] | None:
+    """The full date and time a line carries, as RFC 3339, and whether it names its zone."""
+    for pattern in _STAMPS:
+        match = pattern.search(line)
+        if not match:
+            continue
+        parts = match.groupdict()
+        date = str(parts.get("date") or "").replace("/", "-")
+        if not date:
+            month = _MONTHS.find(parts["month"])
+            date = f"{parts['year']}-{month // 3 + 1:02}-{int(parts['day']):02}" if month % 3 == 0 else ""
+        zone = parts.get("zone")
+        said = f"{date}T{parts['time']}{zone or 'Z'}"
+        if parse_time(said):
+            return said, bool(zone)
+    return None
+
+
+def _of_quote(entry: t.Mapping[str, t.Any]) -> Since | None:
+    """When a quoted line of the root was written."""
+    line = text(entry, "text")
+    what = f"{'Xid line' if re.search(r'NVRM: Xid', line) else 'line of the fault'} ({text(entry, 'source')})"
+    if parse_time(text(entry, "time")):
+        return Since("evidence", text(entry, "time"), what)
+    found = stamp(line)
+    return Since("evidence", found[0], what if found[1] else f"{what}, its time read as UTC") if found else None
 
 
 def _operands(view: t.Any) -> list[Since]:
@@ -489,26 +534,40 @@ def _operands(view: t.Any) -> list[Since]:
 
 
 def idle_gpus(
-    fault: str, expected: int | None, allocatable: int | None, unused: int | None, capacity: int | None = None
+    fault: str,
+    expected: int | None,
+    allocatable: int | None,
+    unused: int | None,
+    capacity: int | None = None,
+    *,
+    layer: str | None = None,
+    ready: str = "",
 ) -> tuple[int | None, list[str]]:
-    """GPUs of the node nobody can use, and what to know about the number. `unused`: advertised ones no pod holds."""
+    """GPUs of the node nobody can use, and what to know about the number.
+
+    `unused`: advertised ones no pod holds. `ready`: the status of the condition Ready.
+    """
     should = expected if expected is not None else capacity
     if fault in NOT_THE_NODE:
         return 0, []
-    if fault == "node_not_ready":
+    if fault == "node_not_ready" and ready != "True":
         whole = should if should is not None else allocatable
-        return whole, [
-            "All GPUs of the node are counted: the kubelet is silent, so whether pods still run on it is not known."
-        ] if whole else []
+        if whole is None:
+            return None, ["How many GPUs the node has is not known, so none is counted as idle."]
+        why = "the kubelet is silent, so whether" if ready == "Unknown" else "it takes no new pods, and whether"
+        return whole, [f"All GPUs of the node are counted: {why} pods still run on it is not known."] if whole else []
     missing = None if should is None or allocatable is None else max(0, should - allocatable)
     if fault in HELD_IN_VAIN:
         return missing, ["GPUs that pods hold and cannot use are not counted as idle."]
-    if fault in CLOSED:
+    if fault in CLOSED or fault == "node_not_ready":
         if unused is None:
             return None, ["How many of its GPUs pods still use is not in the evidence, so none is counted as idle."]
         return unused + (missing or 0), []
     if missing is None:
         return None, ["How many GPUs the node should advertise is not known, so none is counted as idle."]
+    if not missing and allocatable and layer in BELOW_THE_PLUGIN:
+        fails = "may fail" if fault == "undetermined" else "fail"
+        return None, [f"The node advertises its GPUs, but new pods that get one {fails}: how many jobs that holds back is not known."]
     return missing, []
 
 
@@ -544,6 +603,20 @@ def _physical(view: t.Any, units: int | None, shares: int | None) -> int | None:
     return min(gpus, -(-units * gpus // shares))
 
 
+def _shares(units: int) -> str:
+    return "1 share or MIG device stands" if units == 1 else f"{units} shares or MIG devices stand"
+
+
+def _zero_is_known(view: t.Any) -> bool:
+    """Does anything prove that the node has no GPU? A table that shows neither labels nor counts does not."""
+    if view.node is None:
+        return False
+    declared = getattr(view.options, "expected", None)
+    if declared is not None and (not isinstance(declared, t.Mapping) or view.name in declared):
+        return True
+    return known(view.node, "metadata", "labels") or twins.zero_is_right(view.node) is not None
+
+
 def gangs_of(view: t.Any) -> tuple[list[Gang], tuple[int, int]]:
     """The waiting gangs and loners of the cluster, found once for all its nodes."""
     cluster = view.cluster
@@ -559,13 +632,16 @@ def for_view(view: t.Any, verdict: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     fault, layer = text(verdict, "root", "fault"), at(verdict, "root", "layer")
     expected, allocatable, capacity = (integer(verdict.get(k)) for k in ("expected", "allocatable", "capacity"))
     options = view.options
-    unused = _unused(view) if fault in CLOSED else None
-    units, notes = idle_gpus(fault, expected, allocatable, unused, capacity)
+    if expected == 0 and allocatable is None and capacity is None and not _zero_is_known(view):
+        expected = None
+    ready = text(condition(view.node, "Ready"), "status")
+    unused = _unused(view) if fault in CLOSED or fault == "node_not_ready" else None
+    units, notes = idle_gpus(fault, expected, allocatable, unused, capacity, layer=layer, ready=ready)
     idle = _physical(view, units, expected or capacity)
     if units and idle is None:
-        notes.append(f"{units} shares or MIG devices stand idle; how many GPUs that is, is not in the evidence.")
+        notes.append(f"{_shares(units)} idle; how many GPUs that is, is not in the evidence.")
     elif idle != units:
-        notes.append(f"{units} shares or MIG devices stand idle, counted as {idle} whole GPUs.")
+        notes.append(f"{_shares(units)} idle, counted as {idle} whole GPU{'' if idle == 1 else 's'}.")
     if idle == 0:
         return impact(idle_gpus=0, price=options.price, currency=options.currency, now=options.now or view.evidence.taken, notes=notes)
     best = since_when(fault, layer, _candidates(view, verdict), some_left=bool(allocatable) and fault not in CLOSED)

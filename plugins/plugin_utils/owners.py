@@ -182,7 +182,7 @@ def writer_of(manager: str) -> dict[str, t.Any]:
 def _selected(obj: Obj, selectors: t.Sequence[Obj]) -> bool:
     for selector in selectors:
         if "label" in selector:
-            key, _, value = str(selector["label"]).partition("=")
+            key, _equals, value = str(selector["label"]).partition("=")
             if labels_of(obj).get(key) == value:
                 return True
         elif "name" in selector and re.search(str(selector["name"]), name_of(obj)):
@@ -195,7 +195,7 @@ def pod_up(pod: t.Any) -> bool:
     ready = text(condition(pod, "Ready"), "status")
     if text(pod, "status", "phase"):
         return text(pod, "status", "phase") == "Running" and ready in ("", "True")
-    have, _, want = text(pod, "_table", "ready").partition("/")
+    have, _slash, want = text(pod, "_table", "ready").partition("/")
     return text(pod, "_table", "status") == "Running" and have == want
 
 
@@ -666,7 +666,7 @@ def _by_upgrade(result: Ownership, node: Obj, evidence: Evidence, now: t.Any, wr
         result.alive, quotes = _alive({"id": "upgrade", "alive": spec["alive"]}, evidence) if driver == "gpu" else (UNKNOWN, [])
         result.quotes += quotes
         events = [e for e in evidence.of("Event") if e.get("reason") in ("GPUDriverUpgrade", "OFEDDriverUpgrade") and _about(e, node)]
-        latest = max(events, key=lambda e: _event_time(e), default=None)
+        latest = max(events, key=_event_time, default=None)
         if latest:
             result.quotes.append(quote(latest, f"{latest.get('reason')}: {text(latest, 'message')}", "Event", _event_time(latest) or None))
         waited = seconds_between(_event_time(latest) if latest else result.since, now)

@@ -727,7 +727,7 @@ def by_name(path: str) -> Recognition | None:
     if _LOG_NAME.search(stem) and not path.endswith((".yaml", ".yml", ".json", ".descr", ".status")):
         previous = stem.endswith("previous")
         name = re.sub(r"[-.]previous$", "", stem)
-        pod, _, container = name.partition(".")
+        pod, _dot, container = name.partition(".")
         return Recognition("container_log", component_of(pod, container or None), None, pod, container or None, None, previous)
     return None
 
@@ -883,7 +883,7 @@ def _log_target(words: t.Sequence[str]) -> tuple[str | None, str | None, str | N
 def by_command(command: str) -> Recognition | None:
     """What a command prints; None when the command is not one we know."""
     bare = command
-    for _ in range(3):
+    for _round in range(3):
         bare = _SUDO.sub("", bare)
     for kind, pattern in _COMMANDS:
         match = pattern.match(bare)
@@ -897,7 +897,7 @@ def by_command(command: str) -> Recognition | None:
             namespace = namespace or (before.group(1) if before else None)
             return Recognition(kind, component_of(pod, container, namespace), None, pod, container, namespace, previous, command)
         if kind == "inside":
-            namespace, pod, container, _ = _log_target((found.get("exec") or "").split())
+            namespace, pod, container, _previous = _log_target((found.get("exec") or "").split())
             inner = bare.partition(" -- ")[2]
             if component_of(pod, container) in ("driver", "device_plugin") and inner:
                 again = by_command(inner.strip())
@@ -986,7 +986,7 @@ def parts_of(path: str, text: str) -> list[Part]:
     if not prompts or (named and named.kind == "container_log" and named.source == "" and named.component not in ("workload", "other")):
         return [Part(settle(named, path, text), text)]
     if named is None or named.kind != "container_log":
-        kind, _, clear = by_content("\n".join(lines[: prompts[0][0]]))
+        kind, _component, clear = by_content("\n".join(lines[: prompts[0][0]]))
         if clear and kind in _WHOLE:
             return [Part(settle(named, path, text), text)]
     parts: list[Part] = []
@@ -1031,7 +1031,7 @@ def _by_container(path: str, text: str) -> list[Part]:
         buckets.setdefault(owner, []).append((number, line))
     parts = []
     for (pod, container), kept in buckets.items():
-        if not any(line.strip() for _, line in kept):
+        if not any(line.strip() for _number, line in kept):
             continue
         out: list[str] = []
         for number, line in kept:

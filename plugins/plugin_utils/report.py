@@ -62,7 +62,8 @@ def clean(value: t.Any, limit: int = TEXT_LIMIT) -> str:
         return "yes" if value else "no"
     text = value if isinstance(value, str) else _foreign(value)
     if len(text) > limit:
-        text = text[:limit] + "..."
+        space = text.rfind(" ", limit - 60, limit + 1) if limit > 400 else -1
+        text = text[: space if space > 0 else limit] + "..."
     if text.isprintable():
         return text.strip()
     text = _CSI.sub("", text)
@@ -137,9 +138,15 @@ def wrap(text: str, room: int, *, lines: int = 0) -> list[str]:
     if line or not out:
         out.append(line)
     if lines and len(out) > lines:
-        last = out[lines - 1]
-        out = [*out[: lines - 1], f"{last} ..." if cells(last) <= room - 4 else clip(last + "....", room)]
+        out = [*out[: lines - 1], _dotted(out[lines - 1], room)]
     return out
+
+
+def _dotted(line: str, room: int) -> str:
+    """The line with three dots at its end, cut between words where it must be cut."""
+    while cells(line) > room - 4 and " " in line.strip():
+        line = line.rstrip().rpartition(" ")[0].rstrip()
+    return f"{line} ..." if cells(line) <= room - 4 else clip(line + "....", room)
 
 
 def break_command(command: str, room: int) -> list[str]:
@@ -302,7 +309,8 @@ def gpus_out(verdict: c.Mapping[str, t.Any]) -> int | None:
     if state_of(verdict) in ("healthy", "workload"):
         return 0
     expected, allocatable = _count(verdict.get("expected")), _count(verdict.get("allocatable"))
-    return None if expected is None or allocatable is None else max(expected - allocatable, 0)
+    # Counts that agree prove nothing here: what is advertised need not work.
+    return None if expected is None or allocatable is None else max(expected - allocatable, 0) or None
 
 
 def _impact(value: t.Any) -> dict[str, t.Any]:
@@ -444,12 +452,42 @@ def problem_lines(verdicts: c.Iterable[c.Mapping[str, t.Any]]) -> list[tuple[str
 # Sentences both renderers share
 
 
+# Faults that show only in pods that were refused or wait.
+REFUSALS = (
+    "gpus_in_use",
+    "request_exceeds_node",
+    "other_resource_short",
+    "affinity_excludes",
+    "resource_name_mismatch",
+    "gpu_request_missing",
+    "quota_or_admission_refused",
+    "pod_gated",
+    "topology_refused",
+    "autoscaler_pending",
+    "taint_not_tolerated",
+    "stale_allocation",
+)
+_REFUSED = re.compile(r"FailedScheduling|UnexpectedAdmissionError|untolerated taint|didn't (?:match|tolerate)|Insufficient \S+/")
+_PENDING = re.compile(r"^\d+ GPU pods? .* Pending\b")
+
+
+def refuses(seen: c.Mapping[str, t.Any]) -> bool:
+    """Does anything show a pod that waits or was refused?"""
+    impact, root = seen["impact"], seen["root"]
+    return bool(
+        root["fault"] in REFUSALS
+        or impact["gangs"]
+        or any(_PENDING.match(note) for note in impact["notes"])
+        or any(_REFUSED.search(quote["text"]) for quote in root["evidence"])
+    )
+
+
 def case_words(seen: c.Mapping[str, t.Any]) -> str:
     """The case in words."""
     allocatable, expected = seen["allocatable"], seen["expected"] if seen["expected"] is not None else seen["capacity"]
     if allocatable is None:
         of = ""
-    elif expected is None:
+    elif expected is None or allocatable > expected:
         of = plural(allocatable, "GPU")
     else:
         of = f"{number(allocatable)} of {plural(expected, 'GPU')}"
@@ -457,9 +495,12 @@ def case_words(seen: c.Mapping[str, t.Any]) -> str:
     if case == "A":
         return f"case A: advertises {of or 'fewer GPUs than it should'}"
     if case == "B":
-        if allocatable is not None and expected is not None and allocatable < expected:
-            return f"case B: advertises {of}"
-        return f"case B: advertises {of or 'its GPUs'}, pods are refused"
+        less = allocatable is not None and expected is not None and allocatable < expected
+        if not less and refuses(seen):
+            return f"case B: advertises {of or 'its GPUs'}, pods are refused"
+        if allocatable is not None and allocatable == expected:
+            return f"case B: advertises {'all' if allocatable > 1 else 'its'} {plural(allocatable, 'GPU')}"
+        return f"case B: advertises {of or 'its GPUs'}"
     if case == "healthy" or (case not in ("none", "unknown") and seen["state"] == "healthy"):
         return f"healthy: {of} allocatable" if of else "healthy"
     if case == "none":
@@ -588,7 +629,11 @@ def causes(verdicts: c.Iterable[c.Mapping[str, t.Any]]) -> list[dict[str, t.Any]
         row["nodes"].append(clean(verdict.get("node"), 253))
         impact, out = _dict(verdict.get("impact")), gpus_out(verdict)
         for key, value in (("gpus_out", out), ("cost_per_hour", impact.get("cost_per_hour")), ("cost", impact.get("cost"))):
-            value = _number(value) if out or key == "gpus_out" else 0
+            if key != "gpus_out" and out == 0:
+                if _number(impact.get("price")) is None:
+                    continue  # nothing lost, and no price to say so in money
+                value = 0
+            value = _number(value)
             if value is not None:
                 row[key] = (row[key] or 0) + value
             elif key not in row["incomplete"]:
@@ -865,8 +910,14 @@ def _compact(page: _Page, seen: c.Mapping[str, t.Any]) -> None:
 def amount(row: c.Mapping[str, t.Any], key: str, words: c.Callable[[float], str]) -> str:
     """A sum of a table: a question mark when unknown, and said to be a lower bound when some nodes' numbers are."""
     if row[key] is None:
-        return "?"
+        return "?" if key in row["incomplete"] else "-"
     return f"{'>= ' if key in row['incomplete'] else ''}{words(row[key])}"
+
+
+def priced(verdicts: c.Iterable[c.Mapping[str, t.Any]]) -> bool:
+    """Was a price given? Without one there is no money to tell."""
+    impacts = (_dict(verdict.get("impact")) for verdict in verdicts)
+    return any(_number(impact.get(key)) is not None for impact in impacts for key in ("price", "cost_per_hour", "cost"))
 
 
 def _table(page: _Page, verdicts: c.Sequence[c.Mapping[str, t.Any]]) -> None:
@@ -874,12 +925,15 @@ def _table(page: _Page, verdicts: c.Sequence[c.Mapping[str, t.Any]]) -> None:
     if not rows:
         return
 
-    def row(fault: str, layer: str, nodes: str, gpus: str, rate: str, cost: str) -> str:
-        return f"  {clip(fault, 30):<30} {clip(layer, 14):<14} {nodes:>6} {gpus:>10} {rate:>14} {cost:>17}"
+    keys = SUMS if priced(verdicts) else SUMS[:1]
+
+    def row(fault: str, layer: str, nodes: str, *sums: str) -> str:
+        shown = [f"{text:>{width}}" for text, width in zip(sums, (10, 14, 17)[: len(keys)])]
+        return f"  {clip(fault, 30):<30} {clip(layer, 14):<14} {nodes:>6} {' '.join(shown)}"
 
     def sums(item: c.Mapping[str, t.Any]) -> list[str]:
         words = {"gpus_out": number}
-        return [amount(item, key, words.get(key, lambda value: clip(money(value, total["currency"]), 13))) for key in SUMS]
+        return [amount(item, key, words.get(key, lambda value: clip(money(value, total["currency"]), 13))) for key in keys]
 
     page.lines.append(page.paint(row("CAUSE", "LAYER", "NODES", "GPUS OUT", "COST/HOUR", "COST SO FAR"), "strong"))
     for item in rows:

@@ -58,6 +58,7 @@ def render(verdicts: c.Sequence[c.Mapping[str, t.Any]], run: c.Mapping[str, t.An
         tiles=_tiles(total, len(verdicts)),
         groups=groups,
         total=total,
+        priced=report.priced(verdicts),
         alone=alone,
         healthy=[] if alone else sorted(map(_brief, healthy), key=lambda item: report.natural(item["node"])),
         fold=sum(len(group["members"]) for group in groups) > OPEN_UP_TO,
@@ -77,7 +78,7 @@ def render(verdicts: c.Sequence[c.Mapping[str, t.Any]], run: c.Mapping[str, t.An
 def _title(verdicts: c.Sequence[c.Mapping[str, t.Any]]) -> str:
     if len(verdicts) == 1:
         return report.exit_line(verdicts).rstrip(".")
-    return report.fleet_line(verdicts).split(". ")[0].rstrip(".")  # what it costs stands in the tiles below
+    return report.fleet_line(verdicts).split(". ", maxsplit=1)[0].rstrip(".")  # what it costs stands in the tiles below
 
 
 def _fact(key: str, value: t.Any, total: c.Mapping[str, t.Any]) -> str:
@@ -136,7 +137,7 @@ def _brief(verdict: c.Mapping[str, t.Any]) -> dict[str, t.Any]:
     allocatable = verdict.get("allocatable")
     return {
         "node": report.clean(verdict.get("node"), 253),
-        "gpus": str(allocatable) if isinstance(allocatable, int) else "",
+        "gpus": report.plural(allocatable, "GPU") if isinstance(allocatable, int) else "",
         "latent": [
             report.clean(item.get("what")) for item in (latent if isinstance(latent, (list, tuple)) else []) if isinstance(item, c.Mapping)
         ],

@@ -123,14 +123,14 @@ def fit(obj: dict[str, t.Any], kind: str) -> list[str]:
 
 def _fit(value: t.Any, shape: Shape, path: str, lost: list[str]) -> t.Any:
     """The value as its shape wants it, or _GONE. Mappings are changed in place; most fit as they are."""
-    if type(shape) is dict:
-        if type(value) is not dict:
+    if shape.__class__ is dict:
+        if value.__class__ is not dict:
             lost.append(path)
             return _GONE
         _fit_mapping(value, shape, path, lost)
         return value
-    if type(shape) is list:
-        if type(value) is not list:
+    if shape.__class__ is list:
+        if value.__class__ is not list:
             lost.append(path)
             return _GONE
         before = len(lost)
@@ -155,7 +155,7 @@ def _fit_mapping(value: dict[str, t.Any], shape: dict[str, t.Any], path: str, lo
             del value[key]  # what is null is not there
             continue
         wants = shape.get(key, rest)
-        if type(old) is str and (wants == TEXT or wants == WORD) and old.isascii():
+        if old.__class__ is str and (wants == TEXT or wants == WORD) and old.isascii():
             continue
         new = _fit(old, wants, f"{path}.{key}" if path else key, lost)
         if new is _GONE:
@@ -166,30 +166,30 @@ def _fit_mapping(value: dict[str, t.Any], shape: dict[str, t.Any], path: str, lo
 
 def _leaf(value: t.Any, shape: str) -> t.Any:
     if shape in (TEXT, WORD):
-        if type(value) is str:
+        if value.__class__ is str:
             return value if value.isascii() else printable(value)
-        if type(value) is bool:
+        if value.__class__ is bool:
             return str(value) if shape == WORD else str(value).lower()
         return str(value) if type(value) in (int, float) and _sane(value) else _GONE
     if shape == AMOUNT:
-        if type(value) is str:
+        if value.__class__ is str:
             return value if not value.lstrip().startswith("-") else _GONE
         return value if type(value) in (int, float) and _sane(value) and value >= 0 else _GONE
     if shape == COUNT:
-        if type(value) is str and value.isascii() and value.isdigit() and len(value) < 16:
+        if value.__class__ is str and value.isascii() and value.isdigit() and len(value) < 16:
             return int(value)
-        if type(value) is float and value.is_integer() and _sane(value):
+        if value.__class__ is float and value.is_integer() and _sane(value):
             return int(value)
-        return value if type(value) is int and _sane(value) else _GONE
+        return value if value.__class__ is int and _sane(value) else _GONE
     if shape == FLAG:
-        if type(value) is str and value.lower() in ("true", "false"):
+        if value.__class__ is str and value.lower() in ("true", "false"):
             return value.lower() == "true"
-        return value if type(value) is bool else _GONE
+        return value if value.__class__ is bool else _GONE
     raise AssertionError(shape)
 
 
 def _sane(value: float) -> bool:
-    return abs(value) < 1e18 if type(value) is int else math.isfinite(value)
+    return abs(value) < 1e18 if value.__class__ is int else math.isfinite(value)
 
 
 def printable(text: str) -> str:

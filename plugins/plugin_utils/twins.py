@@ -17,7 +17,9 @@ from ansible_collections.gpuops.node.plugins.plugin_utils.objects import (
     advertised,
     amount,
     integer,
+    is_gpu,
     labels_of,
+    mapping,
     name_of,
     node_ready,
     text,
@@ -55,6 +57,68 @@ PARTITION_LABELS = (
 )
 
 
+# Written by feature discovery: with one of them, what the labels do not say about sharing and MIG is "no".
+DISCOVERED = ("nvidia.com/gpu.count", "nvidia.com/gpu.product", "nvidia.com/gpu.replicas", "nvidia.com/mig.strategy")
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """How a node's GPUs are cut and shared: only nodes of one shape advertise numbers that can be compared."""
+
+    told: bool  # feature discovery has labelled the node: what is absent is "no", not silence
+    sharing: str | None
+    replicas: int
+    mig: tuple[str, str] | None  # strategy and configuration, where GPUs are split
+    config: str | None  # the plugin configuration somebody chose for the node
+    offers: frozenset[str]  # resources with devices
+    rows: frozenset[str]  # resources with a row, devices or none
+
+    def fits(self, twin: Shape) -> bool:
+        """May the twin's devices be held against this node?"""
+        if self.offers and not (self.offers <= twin.rows and twin.offers <= self.rows):
+            return False
+        mine = (self.sharing, self.replicas, self.mig, self.config)
+        if self.told:
+            return mine == (twin.sharing, twin.replicas, twin.mig, twin.config)
+        # Silence is no answer: what the node says must agree, and what it does not say is left open.
+        if self.mig and self.mig != twin.mig and (self.mig[0] or not twin.mig or self.mig[1] != twin.mig[1]):
+            return False
+        said = [(self.sharing, twin.sharing), (self.config, twin.config), (self.replicas if self.replicas > 1 else None, twin.replicas)]
+        return all(a is None or a == b for a, b in said)
+
+    @property
+    def cut(self) -> bool:
+        return bool(self.mig or self.replicas > 1)
+
+    @property
+    def silent(self) -> bool:
+        """Nothing on the node says whether its GPUs are cut or shared."""
+        return not (self.told or self.mig or self.config or self.sharing or self.replicas > 1)
+
+
+def shape_of(node: Obj) -> Shape:
+    labels = labels_of(node)
+    product, config = labels.get("nvidia.com/gpu.product", ""), labels.get("nvidia.com/mig.config", "")
+    config = "" if config == "all-disabled" else config
+    split = bool(config or "-MIG-" in product) or any(
+        re.match(r"nvidia\.com/mig-[\w.+-]+\.count$", key) and integer(value) for key, value in labels.items()
+    )
+    replicas = max(1, integer(labels.get("nvidia.com/gpu.replicas")) or 1)
+    sharing = labels.get("nvidia.com/gpu.sharing-strategy", "none")
+    if sharing in ("", "none"):
+        sharing = "time-slicing" if replicas > 1 or "-SHARED" in product else "none"
+    rows = {name for section in ("allocatable", "capacity") for name in mapping(node, "status", section) if is_gpu(name)}
+    return Shape(
+        told=any(labels.get(key) for key in DISCOVERED),
+        sharing=None if sharing == "none" else sharing,
+        replicas=replicas,
+        mig=(labels.get("nvidia.com/mig.strategy", ""), config) if split else None,
+        config=labels.get("nvidia.com/device-plugin.config") or None,
+        offers=frozenset(advertised(node, "allocatable")) | frozenset(advertised(node, "capacity")),
+        rows=frozenset(rows),
+    )
+
+
 @dataclasses.dataclass(frozen=True)
 class Twins:
     """Healthy nodes like this one, and what makes them alike."""
@@ -63,6 +127,7 @@ class Twins:
     by: str | None  # pool | instance type | GPU product | name
     provenance: str
     votes: collections.Counter[int] = dataclasses.field(default_factory=collections.Counter)  # devices a twin -> how many twins
+    whole: bool = False  # the votes are GPUs, and some of the twins advertise shares of them
 
     def __iter__(self) -> t.Iterator[Obj]:
         return iter(self.nodes)
@@ -101,6 +166,7 @@ class _Bucket:
 
     keys: dict[str, str]
     parts: dict[str, str]
+    shape: Shape
     nodes: list[Obj] = dataclasses.field(default_factory=list)
     names: list[str] = dataclasses.field(default_factory=list)
     counts: list[int] = dataclasses.field(default_factory=list)
@@ -115,7 +181,7 @@ class TwinIndex:
     """The healthy nodes of a cluster by what makes twins; made once, so that a thousand nodes may ask."""
 
     def __init__(self, nodes: t.Iterable[Obj], resource: str = GPU):
-        buckets: dict[tuple[tuple[str, str], ...], _Bucket] = {}
+        buckets: dict[tuple[t.Any, ...], _Bucket] = {}
         self.groups: dict[tuple[str, str], list[_Bucket]] = {}
         for node in nodes:
             if not isinstance(node, t.Mapping) or node_ready(node) is False:
@@ -123,33 +189,51 @@ class TwinIndex:
             has, total = count_of(node, "allocatable", resource), count_of(node, "capacity", resource)
             if not has or (total is not None and has < total):
                 continue
-            keys, parts = _keys(node), _parts(node)
-            place = (*keys.items(), *parts.items())
+            keys, parts, shape = _keys(node), _parts(node), shape_of(node)
+            place = (*keys.items(), *parts.items(), shape)
             if place not in buckets:
-                buckets[place] = _Bucket(keys, parts)
+                buckets[place] = _Bucket(keys, parts, shape)
                 for pair in keys.items():
                     self.groups.setdefault(pair, []).append(buckets[place])
             buckets[place].nodes.append(node)
             buckets[place].names.append(name_of(node))
             buckets[place].counts.append(int(has))
 
-    def twins(self, node: Obj) -> Twins:
+    def twins(self, node: Obj, *, comparable: bool = False) -> Twins:
+        """Nodes like this one; comparable: only those whose numbers can be held against it."""
         mine, parts, name = _keys(node), _parts(node), name_of(node)
+        shape = shape_of(node) if comparable else None
         for by in ("pool", "instance type", "GPU product", "name"):
             found: list[Obj] = []
             votes: collections.Counter[int] = collections.Counter()
+            whole = False
             for bucket in self.groups.get((by, mine[by]), ()) if by in mine else ():
                 # A pool may hold machines of several types: what both name must agree.
                 agree = all(mine[k] == bucket.keys[k] for k in ("instance type", "GPU product") if k in mine and k in bucket.keys)
-                if not agree or any(bucket.parts.get(k) != v for k, v in parts.items()):
+                same = shape.fits(bucket.shape) if shape else all(bucket.parts.get(k) == v for k, v in parts.items())
+                if not agree or not same:
                     continue
                 others = [n for n, other in enumerate(bucket.names) if other != name]
+                counts = [bucket.counts[n] for n in others]
+                if shape and shape.silent and bucket.shape.cut:
+                    whole = True
+                    # A node that does not say how it is cut is held against whole GPUs, never against shares of them.
+                    counts = [_whole_gpus(bucket.nodes[n], bucket.shape, bucket.counts[n]) for n in others]
+                    others, counts = [n for n, count in zip(others, counts) if count], [count for count in counts if count]
                 found += [bucket.nodes[n] for n in others]
-                votes.update(bucket.counts[n] for n in others)
+                votes.update(counts)
             if found:
                 like = {"name": f"named {mine[by]}"}.get(by, f"of the same {by} ({mine[by]})")
-                return Twins(found, by, f"{len(found)} healthy node{'s' if len(found) > 1 else ''} {like}", votes)
+                return Twins(found, by, f"{len(found)} healthy node{'s' if len(found) > 1 else ''} {like}", votes, whole)
         return Twins([], None, "no healthy twin is known")
+
+
+def _whole_gpus(node: Obj, shape: Shape, devices: int) -> int:
+    """The GPUs behind shares and MIG devices, as far as labels tell; 0 when they do not."""
+    if not shape.mig:
+        return devices // shape.replicas
+    # Strategy single counts MIG devices in the same label.
+    return max(0, integer(labels_of(node).get("nvidia.com/gpu.count")) or 0) if shape.mig[0] == "mixed" else 0
 
 
 def twins(node: Obj, all_nodes: t.Iterable[Obj]) -> Twins:
@@ -200,7 +284,7 @@ def expected_count(
     objects: Objects | None = None,
     index: TwinIndex | None = None,
 ) -> Expected:
-    """In order: what the user declared; why zero is right; healthy twins; the labels of feature discovery; the bus.
+    """In order: what the user declared; why zero is right; healthy twins of its shape; the labels of feature discovery; the bus.
 
     Never what the node advertises now: that is what is in question.
     """
@@ -212,14 +296,17 @@ def expected_count(
     why = zero_is_right(node, objects, resource)
     if why:
         return Expected(0, why)
-    like = (index or TwinIndex(all_nodes, resource)).twins(node)
+    like = (index or TwinIndex(all_nodes, resource)).twins(node, comparable=True)
     votes = like.votes
     if votes:
         most, times = max(votes.items(), key=lambda item: (item[1], item[0]))
+        whole = like.whole
+        one, many = ("has", "have") if whole else ("advertises", "advertise")
+        what = f"{most} whole GPU{'s' if most != 1 else ''}" if whole else f"{most}"
         if len(votes) == 1:
-            return Expected(most, f"{like.provenance} advertise{'s' if times == 1 else ''} {most}{' each' if times > 1 else ''}")
+            return Expected(most, f"{like.provenance} {one if times == 1 else many} {what}{' each' if times > 1 else ''}")
         if times * 3 >= len(like) * 2:
-            return Expected(most, f"{times} of {like.provenance} advertise {most}")
+            return Expected(most, f"{times} of {like.provenance} {many} {what}")
     labelled = _from_labels(node, resource)
     if labelled:
         return labelled
@@ -277,7 +364,7 @@ def _from_bus(node: Obj, counts: t.Mapping[str, t.Any], resource: str) -> Expect
             continue
         replicas = integer(labels.get("nvidia.com/gpu.replicas")) or 1
         times = f" times nvidia.com/gpu.replicas={replicas}" if replicas > 1 else ""
-        what = "GPUs on the bus" if name in ("bus", "lspci", "sysfs") else "GPUs seen by the driver"
+        what = f"GPU{'s' if number != 1 else ''} " + ("on the bus" if name in ("bus", "lspci", "sysfs") else "seen by the driver")
         return Expected(number * max(1, replicas), f"{number} {what} ({where}){times}")
     return Expected(None, None)
 

@@ -39,7 +39,10 @@ class Claim:
 
     @property
     def rules(self) -> int:
-        return len({finding.rule for finding in self.findings})
+        """Independent reasons: two patterns that fit one line are one."""
+        rules = {finding.rule for finding in self.findings}
+        lines = {tuple((quote.source, quote.text) for quote in finding.evidence[:1]) or (finding.rule,) for finding in self.findings}
+        return min(len(lines), len(rules))
 
     @property
     def best(self) -> Finding:
@@ -97,7 +100,9 @@ def first_sentence(text: str) -> str:
 def _ceiling(hit: Hit) -> str:
     """A log that names no node, or speaks of another boot or another run, proves nothing of this node now."""
     doc = hit.document
-    elsewhere = doc.component in ("operator", "nfd") or re.search(r"-b[ -]-?1\b|previous-boot|boot-1\b", f"{doc.path} {doc.source}")
+    elsewhere = doc.component in ("operator", "nfd", "workload") or re.search(
+        r"-b[ -]-?1\b|previous-boot|boot-1\b", f"{doc.path} {doc.source}"
+    )
     return "likely" if elsewhere else "certain"
 
 

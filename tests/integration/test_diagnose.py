@@ -105,16 +105,33 @@ def test_no_capture(play: t.Callable[..., Ran]) -> None:
 @pytest.mark.parametrize(
     ("extra", "words"),
     [
-        ({"gpuops_gpu_hour_price": "cheap"}, "price"),
+        ({"gpuops_gpu_hour_price": "2,5"}, "gpuops_gpu_hour_price"),
         ({"gpuops_expected_gpus": "lots"}, "lots"),
         ({"gpuops_now": "noon"}, "2026-03-12T07:04:00Z"),
         ({"gpuops_gangs": [{"gpus": 64}]}, "name"),
+        ({"gpuops_pod": "ml/nope"}, "holds no pod ml/nope"),
+        ({"gpuops_resource": "amd.com/gpu"}, "not amd.com/gpu"),
+        ({"gpuops_fail_when_sick": "maybe"}, "gpuops_fail_when_sick"),
     ],
 )
 def test_a_variable_that_makes_no_sense(play: t.Callable[..., Ran], sick: pathlib.Path, extra: dict[str, t.Any], words: str) -> None:
     ran = play(sick, "-l", "gpu-1", **extra)
     assert ran.rc == 2
     assert words in sentence(ran)
+    assert "caused by" not in ran.out
+
+
+def test_without_an_inventory(sick: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "ansible.cfg").write_text("")
+    command = [BIN / "ansible-playbook", "gpuops.node.diagnose", "-e", json.dumps({"gpuops_capture": str(sick)})]
+    ran = run(command, cwd=tmp_path, ANSIBLE_CONFIG=str(tmp_path / "ansible.cfg"))
+    assert ran.rc == 2
+    assert "No inventory names a node" in sentence(ran)
+    assert "gpu-1, gpu-2, gpu-3" in sentence(ran)
+
+
+def test_a_limit_that_fits_nothing(play: t.Callable[..., Ran], sick: pathlib.Path) -> None:
+    assert play(sick, "-l", "nope*").rc == 1
 
 
 def test_hosts_that_the_capture_lacks(play: t.Callable[..., Ran], sick: pathlib.Path) -> None:

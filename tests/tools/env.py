@@ -16,8 +16,6 @@ Python gives a new one, and two checkouts share one. Only the standard library i
 this file: the sentence that says "too old" must not be a syntax error.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import glob
@@ -48,6 +46,10 @@ PYTHONS = {
 
 class EnvError(Exception):
     """No environment can be made; the text says why and what to do."""
+
+
+class NoPython(EnvError):
+    """This machine has no Python that would do."""
 
 
 def cache_dir():
@@ -119,7 +121,8 @@ def install_python(version):
         return None
     name = "python" + version
     policy = subprocess.run(["apt-cache", "policy", name], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
-    if not re.search(rb"Candidate: (?!\(none\))", policy.stdout):
+    # apt takes a name it does not know for a pattern, and answers about other packages.
+    if not re.match(re.escape(name).encode() + rb":\n.*\n +Candidate: (?!\(none\))", policy.stdout):
         return None
     say(f"Installing {name} from the system's packages ...")
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "stdin": subprocess.DEVNULL}
@@ -141,7 +144,7 @@ def python_for(name, install=False):
             if found:
                 return version, found
     wanted = PYTHONS[name]
-    raise EnvError(
+    raise NoPython(
         "no Python {} is on this machine (this is {}.{}). Install one of them, for example with your system's "
         "packages, and run the command again.".format(" or ".join(sorted(wanted)), *sys.version_info[:2])
     )

@@ -168,7 +168,7 @@ def plugin_daemonsets(view: View) -> list[dict[str, t.Any]]:
     return [
         ds
         for ds in view.evidence.of("DaemonSet")
-        if component_of(ds["metadata"].get("name") or "") == "device_plugin" and "mps" not in ds["metadata"]["name"]
+        if component_of(ds["metadata"].get("name") or "") == "device_plugin" and "mps" not in name_of(ds)
     ]
 
 
@@ -210,7 +210,7 @@ def _daemonset(view: View, report: LayerReport) -> None:
             and view.allocatable in (0, None)
             and not view.evidence.of("ResourceSlice")
         ):
-            names = ", ".join(ds["metadata"]["name"] for ds in view.evidence.of("DaemonSet")[:4])
+            names = ", ".join(name_of(ds) for ds in view.evidence.of("DaemonSet")[:4])
             operator = view.cluster.evidence.of("ClusterPolicy") or any(
                 component_of(d["metadata"].get("name") or "") == "operator" for d in view.cluster.workload_controllers
             )
@@ -245,7 +245,6 @@ def _daemonset(view: View, report: LayerReport) -> None:
         if chosen is False and not running:
             if any(f.fault in ("operands_disabled", "operands_paused") for f in report.findings):
                 return
-            assert view.node is not None
             missing = [key for key in NFD_GPU if key in view.labels]
             hint = "" if missing else " NFD has not labelled it as a GPU node either."
             report.add(
@@ -264,9 +263,8 @@ def _daemonset(view: View, report: LayerReport) -> None:
                 and taint.get("key") not in DAEMONSET_TOLERATED
                 and scheduling.tolerates({"spec": _template(ds)}, taint) is False
             ]
-            if refused and _template(ds):
+            if refused and view.node is not None and _template(ds):
                 taint = refused[0]
-                assert view.node is not None
                 report.add(
                     "operand_taint_not_tolerated",
                     PROOF,
@@ -526,10 +524,9 @@ def comparable(time: str) -> str:
 
 def _unhealthy(view: View, report: LayerReport) -> None:
     capacity, allocatable = view.capacity, view.allocatable
-    if capacity is None or allocatable is None or not allocatable < capacity:
+    if view.node is None or capacity is None or allocatable is None or not allocatable < capacity:
         return
     marked = view.hit("dp.marked_unhealthy", "dp.xid_critical", "dp.xid_all")
-    assert view.node is not None
     numbers = quote_of(view.node, f"{view.options.resource}: capacity {capacity}, allocatable {allocatable}")
     if allocatable > 0 or marked:
         report.add(
@@ -642,7 +639,9 @@ def _sharing_config(view: View, report: LayerReport) -> None:
 
 def _sharing_not_applied(view: View, report: LayerReport) -> None:
     """Fewer GPUs offered than one shared GPU alone would give: the sharing that is configured is not in effect."""
-    if not view.allocatable or not view.cluster.single or view.labels.get("nvidia.com/gpu.sharing-strategy") not in (None, "none"):
+    if view.node is None or not view.allocatable or not view.cluster.single:
+        return
+    if view.labels.get("nvidia.com/gpu.sharing-strategy") not in (None, "none"):
         return
     wanted = view.labels.get("nvidia.com/device-plugin.config")
     texts = [
@@ -654,7 +653,6 @@ def _sharing_not_applied(view: View, report: LayerReport) -> None:
         rows = re.findall(r"name:\s*(\S+)\s*\n\s*replicas:\s*(\d+)", block.group(1)) if block else []
         replicas = next((int(n) for resource, n in rows if resource == view.options.resource), 0)
         if replicas > view.allocatable and "renameByDefault: true" not in text and (wanted is None or wanted in name or len(texts) == 1):
-            assert view.node is not None
             report.add(
                 "plugin_config_invalid",
                 DECISIVE,

@@ -140,10 +140,11 @@ def _foreign_owner(view: View, report: LayerReport) -> None:
         report.exclude("the node is set up for virtual machines, so another driver may own the GPU", "gpu_bound_elsewhere")
         return
     gpus, doc = view.bus
+    if doc is None:
+        return
     owners = sorted({gpu["driver"] for gpu in gpus or [] if gpu.get("driver") in FOREIGN_DRIVERS})
     for owner in owners:
         fault = FOREIGN_DRIVERS[owner]
-        assert doc is not None
         number = sum(1 for gpu in gpus or [] if gpu.get("driver") == owner)
         report.add(
             fault,

@@ -52,7 +52,7 @@ def _bus(view: View, expected: int | None, report: LayerReport) -> None:
             "gpu_missing",
             SUPPORTING if elsewhere and view.cluster.single else PROOF if count else DECISIVE,
             f"The PCI bus shows {count} NVIDIA GPU{'s' if count != 1 else ''} where {expected} are expected.",
-            Quote(doc.path, f"{count} NVIDIA GPU function(s) in lspci"),
+            Quote(doc.path, f"NVIDIA GPU functions in lspci: {count}"),
             rule="bus_count",
         )
     elif not count:

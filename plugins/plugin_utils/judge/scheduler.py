@@ -19,7 +19,7 @@ from ansible_collections.gpuops.node.plugins.plugin_utils.judge import (
     scheduler_words,
     scheduling,
 )
-from ansible_collections.gpuops.node.plugins.plugin_utils.judge.view import View, component_of, name_of, node_of, phase_of, quote_of
+from ansible_collections.gpuops.node.plugins.plugin_utils.judge.view import View, component_of, name_of, quote_of
 
 KINDS = ("describe_pod", "get_pods", "get_events", "get_nodes", "describe_node", "kubectl_output")
 
@@ -90,7 +90,7 @@ def wanted_pods(view: View) -> list[dict[str, t.Any]]:
 def _wanted_pods(view: View) -> list[dict[str, t.Any]]:
     waiting = view.waiting
     if view.options.pod:
-        space, _, name = view.options.pod.rpartition("/")
+        space, _slash, name = view.options.pod.rpartition("/")
         return [
             p
             for p in view.evidence.of("Pod")
@@ -289,11 +289,10 @@ def _volume_zone(view: View, report: LayerReport, event: Quote) -> None:
 
 def _said(view: View) -> list[tuple[str, str, str | None]]:
     """(message, source, pod) of everything a scheduler said: events, pod conditions, and in pasted text wherever it stands."""
-    placed = {p["metadata"].get("name") for p in view.evidence.of("Pod") if node_of(p) and phase_of(p) in ("Running", "Succeeded")}
     said = [
         (str(e.get("message") or ""), e.get("_source") or "Event", (e.get("involvedObject") or {}).get("name"))
         for e in view.events
-        if (e.get("involvedObject") or {}).get("name") not in placed  # what was said before it found its place
+        if (e.get("involvedObject") or {}).get("name") not in view.cluster.at_work  # what was said before it found its place
     ]
     for pod in view.waiting + (view.pods if view.cluster.single else []):
         for condition in (pod.get("status") or {}).get("conditions") or []:
@@ -487,13 +486,16 @@ def _served_names(view: View, report: LayerReport) -> None:
 
 def _no_request(view: View, report: LayerReport) -> None:
     """A pod that asks for no GPU gets none: only where a person shows one pod and nothing asks."""
-    shown = [
-        p for p in view.evidence.of("Pod") if (p.get("spec") or {}).get("containers") and not component_of(p["metadata"].get("name") or "")
-    ]
     if view.options.pod:
         shown = wanted_pods(view)
-    elif not view.cluster.single or len(shown) != 1:
+    elif not view.cluster.single:
         return
+    else:
+        near = (p for p in view.evidence.of("Pod") if objects.node_of(p) in (None, view.name))
+        own = (p for p in near if not component_of(p["metadata"].get("name") or ""))
+        shown = [p for p in own if (p.get("spec") or {}).get("containers")]
+        if len(shown) != 1:
+            return
     for pod in shown:
         resources = [c.get("resources") for c in (pod.get("spec") or {}).get("containers") or []]
         if any(resources) and objects.asks_for_gpu(pod) is False:

@@ -111,6 +111,12 @@ class Cluster:
         return found
 
     @functools.cached_property
+    def at_work(self) -> set[str]:
+        """Names of the pods that found a node and ran."""
+        pods = (pod for pods in self.pods_by_node.values() for pod in pods)
+        return {str(pod["metadata"].get("name")) for pod in pods if phase_of(pod) in ("Running", "Succeeded")}
+
+    @functools.cached_property
     def operator_pods(self) -> list[dict[str, t.Any]]:
         """Pods of the GPU operator and of NFD's master, wherever they run; its workers speak for their own node only."""
         names = ((component_of(p["metadata"].get("name") or ""), p) for p in self.evidence.of("Pod"))
@@ -240,7 +246,7 @@ class View:
     def parsed(self, kind: str) -> list[tuple[Document, dict[str, t.Any]]]:
         if kind not in self._parsed:
             self._parsed[kind] = [(doc, PARSERS[kind](doc.text)) for doc in self.docs(kind)]
-            self.used.update(doc.path for doc, _ in self._parsed[kind])
+            self.used.update(doc.path for doc, _parsed in self._parsed[kind])
         return self._parsed[kind]
 
     def first(self, kind: str, key: str) -> tuple[t.Any, Document | None]:
@@ -490,7 +496,7 @@ class View:
     def engine(self) -> tuple[str | None, str | None]:
         """Container engine and version, as the kubelet reports it: ('containerd', '1.7.13-k3s1')."""
         info = ((self.node or {}).get("status") or {}).get("nodeInfo") or {}
-        name, _, version = str(info.get("containerRuntimeVersion") or "").partition("://")
+        name, _sep, version = str(info.get("containerRuntimeVersion") or "").partition("://")
         return (name or None, version or None)
 
     @functools.cached_property

@@ -73,6 +73,25 @@ def test_a_python_is_found_and_a_shim_is_not(tools: types.SimpleNamespace, monke
     assert tools.env.find_python("2.7") is None
 
 
+def test_a_python_without_ensurepip_is_filled_by_its_pip(
+    tools: types.SimpleNamespace, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    ran: list[list[str]] = []
+
+    def run(command: list[t.Any], log: t.Any) -> None:
+        ran.append([str(part) for part in command])
+        if "--without-pip" not in ran[-1]:
+            raise tools.env.EnvError("ensurepip is not available")
+
+    monkeypatch.setattr(tools.env, "_run", run)
+    pip = tools.env._venv(sys.executable, tmp_path / "venv", tmp_path / "log")
+    assert ran == [
+        [sys.executable, "-m", "venv", str(tmp_path / "venv")],
+        [sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "venv")],
+    ]
+    assert [str(part) for part in pip] == [sys.executable, "-m", "pip", "--python", str(tmp_path / "venv" / "bin" / "python")]
+
+
 def test_no_python_is_said_in_a_sentence(tools: types.SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tools.env, "find_python", lambda version: None)
     with pytest.raises(tools.env.EnvError, match="no Python 3.12 or 3.13 or 3.14 is on this machine"):

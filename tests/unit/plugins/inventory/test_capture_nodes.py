@@ -92,6 +92,7 @@ def test_names_that_a_limit_spells_out(limit: str | None, names: list[str]) -> N
         ("incident.tar.gz", True),
         ("incident.tgz", True),
         ("incident.tar", True),
+        ("incident.zip", True),
         ("hosts.yml", False),
         ("hosts", False),
     ],

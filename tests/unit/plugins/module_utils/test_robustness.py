@@ -258,7 +258,7 @@ def test_mutated_samples(data):
     """Cut, doubled, shuffled and overwritten samples: captures are pasted by tired people."""
     text = data.draw(st.sampled_from(SAMPLES)).read_text(encoding="utf-8")
     rows = text.split("\n")
-    for _ in range(data.draw(st.integers(1, 3))):
+    for _round in range(data.draw(st.integers(1, 3))):
         what = data.draw(st.sampled_from(["cut", "drop", "double", "swap", "garble", "indent"]))
         index = data.draw(st.integers(0, max(len(rows) - 1, 0)))
         if what == "cut":

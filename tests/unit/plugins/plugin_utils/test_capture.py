@@ -397,7 +397,7 @@ def test_truncated_json_and_yaml_bomb(tmp_path):
     items = [{"kind": "Node", "apiVersion": "v1", "metadata": {"name": n}} for n in ("node-a", "node-b")]
     cut = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})[:-20]
     bomb = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
-        f"{c}: &{c} [{','.join('*' + p for _ in range(9))}]\n" for p, c in zip("abcdefgh", "bcdefghi")
+        f"{c}: &{c} [{','.join('*' + p for _time in range(9))}]\n" for p, c in zip("abcdefgh", "bcdefghi")
     )
     evidence = open_capture(
         write(tmp_path, {"nodes.json": cut, "x.yaml": "apiVersion: v1\nkind: Node\n" + bomb, "dmesg.txt": XID}), "node-a"

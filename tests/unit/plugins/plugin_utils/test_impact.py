@@ -91,7 +91,9 @@ def test_numbers_agree_with_each_other(idle, price, since, now, gangs):
     assert got == impact.impact(idle_gpus=idle, price=price, since=since, now=now, gangs=gangs)
     assert got["hours"] is None or got["hours"] >= 0
     if got["cost"] is not None:
-        assert got["cost"] == pytest.approx(got["cost_per_hour"] * got["hours"], abs=0.01 * (1 + got["cost_per_hour"]))
+        # Each of the three is rounded to cents (hundredths) on its own.
+        off = 0.01 * (1 + got["cost_per_hour"] + got["hours"])
+        assert got["cost"] == pytest.approx(got["cost_per_hour"] * got["hours"], abs=off)
     if got["idle_gpu_hours"] is not None:
         assert got["idle_gpu_hours"] == pytest.approx(idle * got["hours"], abs=0.01 * (1 + idle))
     late = [g["gpu_hours_delayed"] for g in got["gangs"] if g["gpu_hours_delayed"] is not None]
@@ -133,7 +135,45 @@ def test_idle_gpus(fault, expected, allocatable, unused, idle):
 def test_what_is_not_counted_is_said():
     assert impact.idle_gpus("node_cordoned", 8, 8, None)[1]
     assert impact.idle_gpus("driver_not_installed", None, 0, None)[1]
-    assert "kubelet is silent" in impact.idle_gpus("node_not_ready", 8, 8, None)[1][0]
+    assert "kubelet is silent" in impact.idle_gpus("node_not_ready", 8, 8, None, ready="Unknown")[1][0]
+    assert impact.idle_gpus("node_not_ready", None, None, None) == (
+        None,
+        ["How many GPUs the node has is not known, so none is counted as idle."],
+    )
+
+
+@pytest.mark.parametrize(
+    ("ready", "unused", "idle", "said"),
+    [
+        ("Unknown", 2, 8, "the kubelet is silent"),
+        ("False", 2, 8, "it takes no new pods"),
+        ("", None, 8, "it takes no new pods"),
+        ("True", 2, 2, ""),  # under pressure: its pods go on, new ones are kept away
+        ("True", None, None, "is not in the evidence"),
+    ],
+)
+def test_only_a_node_that_does_not_answer_is_silent(ready, unused, idle, said):
+    got, notes = impact.idle_gpus("node_not_ready", 8, 8, unused, ready=ready)
+    assert got == idle
+    assert said in " ".join(notes)
+    assert ("silent" in " ".join(notes)) is (ready == "Unknown")
+
+
+@pytest.mark.parametrize(
+    ("fault", "layer", "allocatable", "idle", "said"),
+    [
+        ("fabric_manager_down", "hardware", 8, None, "new pods that get one fail: how many jobs that holds back is not known"),
+        ("driver_version_mismatch", "driver", 8, None, "fail"),
+        ("undetermined", "runtime", 8, None, "may fail"),
+        ("fabric_manager_down", "hardware", 0, 8, ""),
+        ("gpu_missing", "hardware", 7, 1, ""),
+        ("plugin_defect", "device_plugin", 8, 0, ""),
+    ],
+)
+def test_gpus_that_are_advertised_and_do_not_work(fault, layer, allocatable, idle, said):
+    got, notes = impact.idle_gpus(fault, 8, allocatable, None, layer=layer)
+    assert got == idle
+    assert said in " ".join(notes)
 
 
 def test_every_fault_named_here_is_in_the_catalogue():
@@ -151,9 +191,10 @@ def moment(kind, hour):
 @pytest.mark.parametrize(
     ("fault", "layer", "some_left", "candidates", "kind"),
     [
-        ("driver_not_built_for_kernel", "driver", False, [moment("operand", 2), moment("boot", 1), moment("ready", 1)], "boot"),
+        ("driver_not_built_for_kernel", "driver", False, [moment("operand", 2), moment("boot", 1)], "boot"),
         ("driver_not_built_for_kernel", "driver", False, [moment("operand", 1), moment("boot", 5)], "operand"),  # broken before this boot
-        ("driver_not_built_for_kernel", "driver", False, [moment("ready", 3)], "ready"),
+        ("driver_not_built_for_kernel", "driver", False, [moment("not_ready", 3), moment("evidence", 4)], "evidence"),
+        ("engine_config_broken", "runtime", False, [moment("not_ready", 3)], "not_ready"),
         ("driver_version_mismatch", "driver", False, [moment("boot", 1), moment("operand", 4)], "operand"),
         ("runtime_not_configured", "runtime", False, [moment("boot", 1)], None),
         ("plugin_not_registered", "device_plugin", False, [moment("operand", 4), moment("ended", 5)], "ended"),
@@ -464,6 +505,77 @@ def test_the_plugins_pod_says_since_when():
     operand["status"]["conditions"] = [{"type": "Ready", "status": "False", "lastTransitionTime": "2026-08-01T06:10:00Z"}]
     got = impact.for_view(view(facts(), node(), operand=operand, boot=BROKE), verdict("driver_version_mismatch"))
     assert (got["hours"], got["since_from"]) == (1.0, "pod ml/nvidia-device-plugin-x is not Ready since then")
+
+
+def ready(status, time="2026-08-01T02:10:00Z", **others):
+    found = [{"type": "Ready", "status": status, "lastTransitionTime": time}]
+    return found + [{"type": kind, "status": "True", "lastTransitionTime": at} for kind, at in others.items()]
+
+
+def test_a_node_that_became_ready_lost_nothing_then():
+    got = impact.for_view(view(facts(), node(conditions=ready("True"))), verdict("secure_boot_rejected"))
+    assert (got["since"], got["cost"], got["notes"]) == (None, None, ["Since when the GPUs stand idle is not in the evidence."])
+    got = impact.for_view(view(facts(), node(conditions=ready("True")), boot="2026-08-01T02:09:00Z"), verdict("secure_boot_rejected"))
+    assert (got["since"], got["since_from"]) == ("2026-08-01T02:09:00Z", "boot time (host/uptime.txt)")
+    got = impact.for_view(view(facts(), node(conditions=ready("False"))), verdict("secure_boot_rejected"))
+    assert (got["hours"], got["since_from"]) == (5.0, "the node stopped being Ready (condition Ready)")
+
+
+def test_pressure_says_since_when_on_a_node_that_is_ready():
+    subject = node(8, conditions=ready("True", DiskPressure="2026-08-01T06:10:00Z"))
+    got = impact.for_view(view(facts(), subject), verdict("node_not_ready", "scheduler", 8, 8))
+    assert (got["idle_gpus"], got["hours"], got["since_from"]) == (8, 1.0, "the node reports DiskPressure")
+    assert not any("silent" in note for note in got["notes"])
+
+
+@pytest.mark.parametrize(
+    ("line", "time", "zone"),
+    [
+        ("[Sat Aug  1 03:10:01 2026] NVRM: Xid (PCI:0000:a4:00): 79", "2026-08-01T03:10:01Z", False),
+        ("2026-08-01T03:10:01+0200 gpu-17 kernel: NVRM: Xid", "2026-08-01T03:10:01+0200", True),
+        ("2026-08-01T03:10:01.123456Z stderr F x", "2026-08-01T03:10:01Z", True),
+        ("2026/08/01 03:10:01 Failed to initialize NVML", "2026-08-01T03:10:01Z", False),
+        ('time="2026-08-01T03:10:01Z" level=error', "2026-08-01T03:10:01Z", True),
+        ("   Active: failed (Result: exit-code) since Sat 2026-08-01 03:10:01 UTC; 4h ago", "2026-08-01T03:10:01UTC", True),
+        ("[   12.001] NVRM: Xid", None, None),
+        ("Aug  1 03:10:01 gpu-17 kernel: NVRM: Xid", None, None),  # no year
+        ("[Sat Foo  1 03:10:01 2026] x", None, None),
+        ("[Sat Aug 99 03:10:01 2026] x", None, None),
+        ("E0801 03:10:01.000000 1 main.go:1] x", None, None),
+        ("Release Build (dvs-builder) Sat Aug  1 03:10:01 UTC 2026", None, None),
+    ],
+)
+def test_the_date_of_a_line(line, time, zone):
+    assert impact.stamp(line) == (None if time is None else (time, zone))
+
+
+def test_the_earliest_quoted_line_with_a_date_is_the_start():
+    lines = ["[Sat Aug  1 05:10:00 2026] NVRM: GPU lost", "[Sat Aug  1 03:10:00 2026] NVRM: Xid (PCI:0000:a4:00): 79", "no date"]
+    quoted = [{"source": "gpu-17/dmesg.txt", "text": line} for line in lines]
+    got = impact.for_view(view(facts(), node(7)), verdict("gpu_fallen_off_bus", "hardware", 8, 7, quoted))
+    assert (got["idle_gpus"], got["hours"]) == (1, 4.0)
+    assert got["since_from"] == "Xid line (gpu-17/dmesg.txt), its time read as UTC"
+    known = [{"source": "a.log", "text": "x", "time": "2026-08-01T06:10:00Z"}]
+    got = impact.for_view(view(facts(), node()), verdict("runtime_not_configured", "runtime", evidence=known))
+    assert (got["hours"], got["since_from"]) == (1.0, "line of the fault (a.log)")
+
+
+def test_a_table_without_counts_proves_no_zero():
+    row = {"metadata": {"name": "gpu-17"}, "_table": {"status": "NotReady"}, "_partial": True}
+    found_ = {**verdict("node_not_ready", "scheduler", 0, None), "capacity": None}
+    assert impact.for_view(view(facts(), row), found_)["idle_gpus"] is None
+    labelled = {**row, "metadata": {"name": "gpu-17", "labels": {"kubernetes.io/os": "linux"}}}
+    assert impact.for_view(view(facts(), labelled), found_)["idle_gpus"] == 0
+    assert impact.for_view(view(facts(), row, expected={"gpu-17": 0}), found_)["idle_gpus"] == 0
+
+
+def test_one_share_is_one_share():
+    shared = node(31, {"nvidia.com/gpu.count": "8", "nvidia.com/gpu.replicas": "4"})
+    got = impact.for_view(view(facts(), shared), verdict("plugin_not_registered", "device_plugin", 33, 31))
+    assert got["notes"][0] == "2 shares or MIG devices stand idle, counted as 1 whole GPU."
+    split = node(55, {"nvidia.com/gpu.product": "A100-MIG-1g.5gb", "nvidia.com/gpu.count": "56"})
+    got = impact.for_view(view(facts(), split), verdict("plugin_not_registered", "device_plugin", 56, 55))
+    assert got["notes"][0].startswith("1 share or MIG device stands idle;")
 
 
 def test_declared_gangs_and_loners():

@@ -166,7 +166,61 @@ def test_workload_fault_is_not_a_sick_node() -> None:
     assert "ROOT    workload_fault (certain)" in report.narrate([verdict])
 
 
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({}, "case B: advertises all 8 GPUs"),
+        ({"allocatable": 7}, "case B: advertises 7 of 8 GPUs"),
+        ({"allocatable": 1, "expected": 1, "capacity": 1}, "case B: advertises its 1 GPU"),
+        ({"allocatable": 1, "expected": 0, "capacity": 1}, "case B: advertises 1 GPU"),
+        ({"expected": None, "capacity": None}, "case B: advertises 8 GPUs"),
+        ({"gangs": [{"name": "g", "gpus": 8}]}, "case B: advertises 8 of 8 GPUs, pods are refused"),
+        ({"notes": ["1 GPU pod outside any gang is Pending, for 4 GPUs in all."]}, "case B: advertises 8 of 8 GPUs, pods are refused"),
+        ({"fault": "taint_not_tolerated"}, "case B: advertises 8 of 8 GPUs, pods are refused"),
+        ({"text": "Warning FailedScheduling 0/1 nodes are available"}, "case B: advertises 8 of 8 GPUs, pods are refused"),
+    ],
+)
+def test_pods_are_refused_only_where_some_are(keys: dict[str, t.Any], words: str) -> None:
+    counts = {key: value for key, value in keys.items() if key in ("allocatable", "expected", "capacity")}
+    verdict = made.verdict("gpu-1", case="B", **counts)
+    verdict["root"] = {**verdict["root"], "fault": keys.get("fault", "node_cordoned"), "evidence": [{"text": keys.get("text", "x")}]}
+    verdict["impact"] |= {key: keys[key] for key in ("gangs", "notes") if key in keys}
+    assert report.case_words(report.view(verdict)) == words
+
+
+def test_what_is_advertised_is_not_said_to_work() -> None:
+    verdict = made.verdict("gpu-1", case="B")
+    verdict["root"] = {**verdict["root"], "fault": "fabric_manager_down", "layer": "hardware"}
+    verdict["impact"]["notes"] = [
+        "The node advertises its GPUs, but new pods that get one fail: how many jobs that holds back is not known."
+    ]
+    text = " ".join(report.narrate_one(verdict).split())
+    assert "no GPU stands idle" not in text
+    assert "how many jobs that holds back is not known" in text
+    assert report.gpus_out(verdict) is None
+
+
 # --- fleets ---
+
+
+def test_no_price_no_column_of_money() -> None:
+    verdicts = [made.tainted("a"), made.verdict("b", root={"fault": "node_cordoned", "layer": "scheduler", "certainty": "certain"})]
+    verdicts[1]["impact"]["idle_gpus"] = 0
+    for text in (report.fleet_table(verdicts), report.fleet_table([made.undetermined("c")])):
+        assert "COST" not in text and "$" not in text
+    assert report.summarise(verdicts)["cost"] is None
+    verdicts[1]["impact"]["price"] = 2.5
+    assert "COST SO FAR" in report.fleet_table(verdicts)
+    assert "$0.00" in report.fleet_table(verdicts)
+
+
+def test_an_unknown_number_is_no_zero_in_the_table() -> None:
+    verdict = made.verdict("a", root={"fault": "node_cordoned", "layer": "scheduler", "certainty": "certain"})
+    verdict["impact"]["price"] = 2.5
+    row = report.causes([verdict])[0]
+    assert (row["gpus_out"], row["cost"], row["cost_per_hour"]) == (None, None, None)
+    assert row["incomplete"] == list(report.SUMS)
+    assert report.fleet_table([verdict]).splitlines()[1].split()[-3:] == ["?", "?", "?"]
 
 
 def test_fleet_tells_causes_first_and_the_healthy_in_one_breath() -> None:
@@ -341,6 +395,7 @@ def test_a_fleet_survives_anything(verdicts: list[dict[str, t.Any]], verbose: bo
     json.loads(report.to_json(report.run_document(verdicts, made.RUN)))
 
 
+@settings(deadline=None)
 @given(made.NASTY, st.integers(8, 120), st.integers(0, 3))
 def test_wrap_loses_no_word_and_keeps_to_its_room(raw: str, room: int, lines: int) -> None:
     text = report.clean(raw)
@@ -350,6 +405,14 @@ def test_wrap_loses_no_word_and_keeps_to_its_room(raw: str, room: int, lines: in
         assert len(out) <= lines
     else:
         assert "".join(out).replace(" ", "") == text.replace(" ", "")
+
+
+def test_a_cut_text_ends_with_a_whole_word() -> None:
+    assert report.wrap("The node has fewer devices than it should have", 20, lines=1) == ["The node has ..."]
+    assert report.wrap("The node has fewer devices", 13, lines=1) == ["The node ..."]
+    assert report.wrap("x" * 40, 20, lines=1) == ["x" * 17 + "..."]
+    cut = report.clean("word " * 1000)
+    assert cut.endswith("word...") and len(cut) <= report.TEXT_LIMIT + 3
 
 
 # --- files ---

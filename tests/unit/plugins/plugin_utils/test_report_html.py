@@ -104,6 +104,17 @@ def test_fleet() -> None:
     assert "\u2265 $700.00" in page.text
 
 
+def test_without_a_price_there_is_no_money() -> None:
+    page = report_html.render([made.tainted("a"), made.tainted("b")], made.RUN)
+    assert "Per hour" not in page and "So far" not in page
+    assert "Per hour" in report_html.render(made.fleet(), made.RUN)
+
+
+def test_one_gpu_is_one_gpu() -> None:
+    page = report_html.render([{**made.healthy("a"), "allocatable": 1}, made.healthy("b")], made.RUN)
+    assert ">1 GPU<" in page and ">8 GPUs<" in page
+
+
 def test_few_sick_ones_are_open() -> None:
     assert ("details", "open", "") in Page(report_html.render([made.kernel_moved(), made.healthy()], {})).attributes
 

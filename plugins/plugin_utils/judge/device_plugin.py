@@ -661,6 +661,7 @@ def _sharing_not_applied(view: View, report: LayerReport) -> None:
                 quote_of(view.node, f"{view.options.resource}: allocatable {view.allocatable}"),
                 also=("plugin_not_deployed", "plugin_duplicate", "node_label_missing"),
                 rule="sharing_not_applied",
+                ceiling="likely",
             )
             return
 

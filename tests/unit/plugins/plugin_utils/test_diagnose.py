@@ -112,3 +112,14 @@ def test_what_was_said_of_a_pod_before_it_ran_is_no_fault(tmp_path: pathlib.Path
 def test_no_mark_explains_missing_gpus(tmp_path: pathlib.Path, gpus: int, mark: dict[str, t.Any]) -> None:
     nodes = [a_node("gpu-1", gpus, **mark), a_node("gpu-2")]
     assert told(tmp_path, {"nodes.json": nodes, "pods.json": [a_pod("infer-1", None, "Pending")]})["gpu-1"] == "undetermined"
+
+
+def test_a_node_that_offers_all_is_not_suspected_below(tmp_path: pathlib.Path) -> None:
+    said = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."
+    (tmp_path / "nodes.json").write_text(json.dumps(a_node("gpu-1")))
+    (tmp_path / "events.json").write_text(json.dumps(said_of("infer-1", said)))
+    evidence = open_capture(str(tmp_path), "gpu-1")
+    root = diagnose(evidence, ["gpu-1"])[0]["root"]
+    assert root["certainty"] == "possible"
+    assert "driver" not in root["because"]
+    assert "plugin" not in root["because"]

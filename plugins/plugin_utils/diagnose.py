@@ -83,7 +83,7 @@ def _one(view: View, fleet: bool) -> dict[str, t.Any]:
         if advertises:
             findings = [f for f in findings if f.fault not in HARMLESS_WHEN_FULL]
     decision = walk.decide(findings, excluded)
-    if decision is not None and marks_only and decision.fault in scheduler.POD_SIDE:
+    if decision is not None and marks_only and decision.fault in catalogue.pod_side():
         decision = None  # the pod's trouble, not this node's
     decision = _loss_first(view, decision, expected)
     decision = _still_starting(reports, decision) or decision or _quiet(view, full, expected)
@@ -322,7 +322,7 @@ def _contributing(decision: walk.Decision) -> list[dict[str, t.Any]]:
     shown = []
     below = decision.layer in LAYERS[:-1]
     for claim in decision.contributing:
-        if below and decision.fault != "undetermined" and claim.fault in scheduler.POD_SIDE:
+        if below and decision.fault != "undetermined" and claim.fault in catalogue.pod_side():
             continue  # why pods avoid other nodes is no part of what is wrong with this one
         if claim.rank < WEIGHTS["supporting"] and claim.fault != "plugin_blocked_by_validation":
             continue
@@ -406,7 +406,7 @@ def _walk(view: View, decision: walk.Decision, reports: dict[str, LayerReport], 
 
 def _above(view: View, decision: walk.Decision, claims: list[walk.Claim]) -> dict[str, str]:
     """The scheduler's layer when the root lies below it: pods that find no GPU here are a consequence, marks on the node are not."""
-    marks = [c for c in claims if c.fault not in scheduler.POD_SIDE and c.rank >= WEIGHTS[DECISIVE]]
+    marks = [c for c in claims if c.fault not in catalogue.pod_side() and c.rank >= WEIGHTS[DECISIVE]]
     if marks:
         return {
             "outcome": "fault",
@@ -582,7 +582,7 @@ def _next(view: View, verdict: dict[str, t.Any]) -> list[str]:
         return []
     if fault == "undetermined" or verdict["root"]["certainty"] == "possible":
         return [item["command"] for item in verdict["collect_next"][:1]]
-    if fault in scheduler.POD_SIDE:
+    if fault in catalogue.pod_side():
         pods = scheduler.wanted_pods(view)
         space, _slash, name = name_of(pods[0]).rpartition("/") if pods else ("<namespace>", "", "<pod>")
         return [f"kubectl describe pod -n {space or 'default'} {name}"]

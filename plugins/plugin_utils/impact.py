@@ -14,7 +14,7 @@ import datetime
 import re
 import typing as t
 
-from ansible_collections.gpuops.node.plugins.plugin_utils import owners, twins
+from ansible_collections.gpuops.node.plugins.plugin_utils import catalogue, owners, twins
 from ansible_collections.gpuops.node.plugins.plugin_utils.evidence import SEEN, Evidence
 from ansible_collections.gpuops.node.plugins.plugin_utils.judge import scheduling
 from ansible_collections.gpuops.node.plugins.plugin_utils.objects import (
@@ -41,22 +41,8 @@ from ansible_collections.gpuops.node.plugins.plugin_utils.objects import (
 
 # The node advertises its GPUs and takes no new work: what no pod holds is idle.
 CLOSED = {"node_cordoned", "taint_left_behind", "node_initializing", "driver_upgrade_stuck"}
-# The trouble is the pod's, its image's or its queue's: this node's GPUs do what they are told.
-NOT_THE_NODE = {
-    "healthy",
-    "workload_fault",
-    "taint_not_tolerated",
-    "gpus_in_use",
-    "request_exceeds_node",
-    "other_resource_short",
-    "affinity_excludes",
-    "resource_name_mismatch",
-    "gpu_request_missing",
-    "quota_or_admission_refused",
-    "pod_gated",
-    "topology_refused",
-    "autoscaler_pending",
-}
+# Like the catalogue's pod_side: this node's GPUs do what they are told.
+NOT_THE_NODE = {"healthy", "workload_fault"}
 # GPUs that a pod holds and cannot use are allocated, not idle; how many there are is not shown by any count.
 HELD_IN_VAIN = {"cgroup_device_lost", "container_started_blind", "stale_allocation"}
 # These come with a boot: the kernel, module or device set of the running system was decided then.
@@ -548,7 +534,7 @@ def idle_gpus(
     `unused`: advertised ones no pod holds. `ready`: the status of the condition Ready.
     """
     should = expected if expected is not None else capacity
-    if fault in NOT_THE_NODE:
+    if fault in NOT_THE_NODE or fault in catalogue.pod_side():
         return 0, []
     if fault == "node_not_ready" and ready != "True":
         whole = should if should is not None else allocatable

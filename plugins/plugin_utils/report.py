@@ -20,6 +20,8 @@ import tempfile
 import typing as t
 import unicodedata
 
+from ansible_collections.gpuops.node.plugins.plugin_utils import catalogue
+
 DIAGNOSIS_SCHEMA = "gpuops.node/diagnosis/v1"
 RUN_SCHEMA = "gpuops.node/run/v1"
 SCHEMA_DIR = pathlib.Path(__file__).parent / "catalogue"
@@ -452,21 +454,6 @@ def problem_lines(verdicts: c.Iterable[c.Mapping[str, t.Any]]) -> list[tuple[str
 # Sentences both renderers share
 
 
-# Faults that show only in pods that were refused or wait.
-REFUSALS = (
-    "gpus_in_use",
-    "request_exceeds_node",
-    "other_resource_short",
-    "affinity_excludes",
-    "resource_name_mismatch",
-    "gpu_request_missing",
-    "quota_or_admission_refused",
-    "pod_gated",
-    "topology_refused",
-    "autoscaler_pending",
-    "taint_not_tolerated",
-    "stale_allocation",
-)
 _REFUSED = re.compile(r"FailedScheduling|UnexpectedAdmissionError|untolerated taint|didn't (?:match|tolerate)|Insufficient \S+/")
 _PENDING = re.compile(r"^\d+ GPU pods? .* Pending\b")
 
@@ -475,7 +462,7 @@ def refuses(seen: c.Mapping[str, t.Any]) -> bool:
     """Does anything show a pod that waits or was refused?"""
     impact, root = seen["impact"], seen["root"]
     return bool(
-        root["fault"] in REFUSALS
+        root["fault"] in catalogue.pod_side() | {"stale_allocation"}
         or impact["gangs"]
         or any(_PENDING.match(note) for note in impact["notes"])
         or any(_REFUSED.search(quote["text"]) for quote in root["evidence"])

@@ -53,6 +53,12 @@ def faults() -> dict[str, dict[str, t.Any]]:
 
 
 @functools.cache
+def pod_side() -> frozenset[str]:
+    """Faults that lie with a pod or its queue, not with the node."""
+    return frozenset(fault for fault, entry in faults().items() if entry.get("pod_side"))
+
+
+@functools.cache
 def layers() -> dict[str, dict[str, t.Any]]:
     """layer -> its words, bottom-up."""
     return load_yaml("layers.yml")

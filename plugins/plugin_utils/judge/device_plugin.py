@@ -125,43 +125,26 @@ def _labels(view: View, report: LayerReport) -> None:
             rule="mig_invalid",
         )
     info = (view.node.get("status") or {}).get("nodeInfo") or {}
-    labelled, running = view.labels.get("feature.node.kubernetes.io/kernel-version.full"), info.get("kernelVersion")
-    if labelled and running and labelled != running:
-        report.add(
-            "nfd_labels_stale",
-            DECISIVE,
-            f"NFD's label says kernel {labelled}, the node runs {running}.",
-            quote_of(view.node, f"feature.node.kubernetes.io/kernel-version.full={labelled}"),
-            quote_of(view.node, f"kernelVersion: {running}"),
-            rule="nfd_kernel",
-        )
-    release, image = view.labels.get("feature.node.kubernetes.io/system-os_release.VERSION_ID"), info.get("osImage")
-    if (
-        release
-        and image
-        and re.search(r"\d", str(image))
-        and release not in str(image)
-        and not re.search(r"CoreOS|Talos|Bottlerocket|Container-Optimized", str(image))
+    kernel, image = str(info.get("kernelVersion") or ""), str(info.get("osImage") or "")
+    fixed = re.search(r"CoreOS|Talos|Bottlerocket|Container-Optimized", image)
+    # (label of NFD, what it tells, field of nodeInfo, what the field says, whether the two can be compared)
+    for label, what, field, running, comparable_here in (
+        ("kernel-version.full", "kernel", "kernelVersion", kernel, True),
+        ("system-os_release.VERSION_ID", "OS version", "osImage", image, not fixed and bool(re.search(r"\d", image))),
+        # The driver pod is chosen by this one; the image of an OpenShift node ends in the same build number.
+        ("system-os_release.OSTREE_VERSION", "operating system build", "osImage", image, bool(re.search(r"CoreOS.*\d{12}", image))),
     ):
-        report.add(
-            "nfd_labels_stale",
-            DECISIVE,
-            f"NFD's label says OS version {release}, the node runs {image}.",
-            quote_of(view.node, f"feature.node.kubernetes.io/system-os_release.VERSION_ID={release}"),
-            quote_of(view.node, f"osImage: {image}"),
-            rule="nfd_os",
-        )
-    built, image = view.labels.get("feature.node.kubernetes.io/system-os_release.OSTREE_VERSION"), str(info.get("osImage") or "")
-    # The driver pod is chosen by this label; the image of an OpenShift node ends in the same build number.
-    if built and re.search(r"CoreOS.*\d{12}", image) and built not in image:
-        report.add(
-            "nfd_labels_stale",
-            DECISIVE,
-            f"NFD's label says operating system build {built}, the node runs {image}.",
-            quote_of(view.node, f"feature.node.kubernetes.io/system-os_release.OSTREE_VERSION={built}"),
-            quote_of(view.node, f"osImage: {image}"),
-            rule="nfd_ostree",
-        )
+        labelled = view.labels.get(f"feature.node.kubernetes.io/{label}")
+        differs = labelled != running if field == "kernelVersion" else str(labelled) not in running
+        if labelled and running and comparable_here and differs:
+            report.add(
+                "nfd_labels_stale",
+                DECISIVE,
+                f"NFD's label says {what} {labelled}, the node runs {running}.",
+                quote_of(view.node, f"feature.node.kubernetes.io/{label}={labelled}"),
+                quote_of(view.node, f"{field}: {running}"),
+                rule=f"nfd_{label}",
+            )
 
 
 def plugin_daemonsets(view: View) -> list[dict[str, t.Any]]:

@@ -23,11 +23,6 @@ from ansible_collections.gpuops.node.plugins.plugin_utils.judge.view import View
 
 KINDS = ("describe_pod", "get_pods", "get_events", "get_nodes", "describe_node", "kubectl_output")
 
-# Faults that lie with the pod or its queue, not with the node: on a healthy node of many they are no reason to call it sick.
-POD_SIDE = (
-    "gpus_in_use", "request_exceeds_node", "other_resource_short", "affinity_excludes", "resource_name_mismatch", "gpu_request_missing",
-    "quota_or_admission_refused", "pod_gated", "topology_refused", "autoscaler_pending", "taint_not_tolerated",
-)  # fmt: skip
 # The autoscaler could make a fitting node and does not.
 AT_LIMIT = ("max_size", "backoff", "cluster_limit", "group_not_ready")
 MAX_SHAPES = 12  # waiting pods of one shape get one evaluation

@@ -50,7 +50,7 @@ ROLES = {"driver_rebuild", "toolkit_realign", "plugin_reregister", "validator_re
 PLACEHOLDERS = {"node", "kernel", "driver_version", "pod", "gpus", "toolkit_version", "engine", "image", "taint", "owner"}
 VARIANTS = {"container", "precompiled", "gke", "talos", "bottlerocket", "k3s", "rke2", "microk8s", "openshift", "eks"}
 KINDS = {"package", "file", "module", "object", "service", "pod", "node"}
-FIELDS = {"id", "layer", "refines", "causes", "contributing_only", "title", "means", "mend", "collect"}
+FIELDS = {"id", "layer", "refines", "causes", "contributing_only", "pod_side", "title", "means", "mend", "collect"}
 TEXTS = {"summary", "steps", "check_first", "never", "would_change", "reboot", "disrupts"}
 LISTS = ("steps", "check_first", "never", "would_change", "disrupts")
 NOTHING_TO_MEND = {"healthy", "undetermined"}
@@ -121,6 +121,7 @@ def test_fields_and_types(entry: dict[str, t.Any]) -> None:
     assert not set(entry) - FIELDS
     assert {"id", "layer", "title", "means", "mend", "collect"} <= set(entry)
     assert entry.get("contributing_only") in (None, True)
+    assert entry.get("pod_side") in (None, True)
     mend = entry["mend"]
     assert set(mend) - {"variants"} == TEXTS | {"by"}
     assert mend["by"] in ROLES | {"advise", "none"}
